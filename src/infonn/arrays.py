@@ -1,0 +1,31 @@
+"""Array types, and which library (numpy or torch) owns an array."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.integer[Any]]
+FloatArray = npt.NDArray[np.floating[Any]]
+BoolArray = npt.NDArray[np.bool_]
+Array = Any  # a numpy array or a torch tensor: functions give back what they got
+
+
+def is_torch(array: Array) -> bool:
+    """Whether `array` is a torch tensor; never imports torch to find out."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
+
+
+def library_of(array: Array) -> ModuleType:
+    """The module (numpy or torch) whose functions take `array`."""
+    return sys.modules["torch"] if is_torch(array) else np
+
+
+def to_numpy(array: Array) -> npt.NDArray[Any]:
+    """`array` as numpy, copied from the device where that is needed."""
+    return array.detach().cpu().numpy() if is_torch(array) else np.asarray(array)

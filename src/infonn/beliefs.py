@@ -1,0 +1,41 @@
+"""Belief: what the answers taught us about the items, and draws from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from infonn.arrays import Array, FloatArray, IntArray
+from infonn.maths.responses import ResponseSettings
+
+RowDraws = Callable[[IntArray], FloatArray]
+"""Item rows -> (draws, rows, ...): for beliefs too large to hold whole."""
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What a learner knows: data only, so cheap to fake in a test and to ship to a worker.
+
+    Criteria read draws through `draws_of` and `log_probs_of`, chunk by chunk, so that a million items
+    never stand in memory times draws.
+    """
+
+    embedding: FloatArray  # (items, dims): the point estimate
+    draws: FloatArray | RowDraws | None = None  # (draws, items, dims), or rows -> that
+    class_log_probs: FloatArray | RowDraws | None = None  # (draws, items, classes), likewise
+    response: ResponseSettings | None = None  # what the learner used or fitted
+    state: Mapping[str, Array] | None = None  # what `start=` and embedding new items need
+
+    def draws_of(self, rows: IntArray) -> FloatArray | None:
+        """(draws, rows, dims), or None where the belief carries no draws."""
+        return _rows_of(self.draws, rows)
+
+    def log_probs_of(self, rows: IntArray) -> FloatArray | None:
+        """(draws, rows, classes), or None where the belief knows no classes."""
+        return _rows_of(self.class_log_probs, rows)
+
+
+def _rows_of(draws: FloatArray | RowDraws | None, rows: IntArray) -> FloatArray | None:
+    if draws is None:
+        return None
+    return draws(rows) if callable(draws) else draws[:, rows]

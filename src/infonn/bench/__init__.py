@@ -1,0 +1,1 @@
+"""Side-by-side measurements: ours against the plain way, in one process, as a ratio."""

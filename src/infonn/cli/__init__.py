@@ -1,0 +1,1 @@
+"""The `infonn` command, one file per group of commands."""

@@ -1,0 +1,1 @@
+"""Items, and the truth if there is one."""

@@ -1,0 +1,1 @@
+"""Simulated studies: one trial, many trials, and the experiments of the paper."""

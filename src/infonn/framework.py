@@ -1,0 +1,163 @@
+"""Every contract on one page: read this file first.
+
+A learner turns answers into a belief. A task proposes queries. A strategy picks the most informative.
+An oracle (a simulation, or a person at the web page) responds. A study drives the loop and a storage
+remembers it. Nothing here is inherited from: a part has the right method, or is the right function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol, TypeVar
+
+from numpy.random import Generator, default_rng
+
+from infonn.arrays import Array, FloatArray, IntArray
+from infonn.beliefs import Belief
+from infonn.queries import Answers
+from infonn.records import Answer, Item, Option, Purpose, Question, Round, StudyRecord
+
+T = TypeVar("T")
+R = TypeVar("R")
+Map = Callable[[Callable[[T], R], Iterable[T]], Iterable[R]]  # the builtin `map`, or another way to map
+Measure = Callable[[Belief], float]  # knows the truth; tasks and strategies never see it
+
+# --- selection -------------------------------------------------------------------------------------
+
+Prediction = Callable[[IntArray], Array]
+"""queries -> log_probs (draws, queries, options) under common draws of the belief.
+
+A prediction may also have `information(queries) -> (queries,)`: the same nats as `mutual_information` of the
+log_probs, fused and in bounded memory. Criteria ask for that first."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """All a strategy may look at. `predict` is None where the belief and the strategy have no common draws."""
+
+    pool: IntArray
+    belief: Belief
+    answers: Answers
+    predict: Prediction | None = None
+
+
+Predictor = Callable[[Situation, Generator], Prediction | None]  # how draws of a belief become log_probs
+Criterion = Callable[[IntArray, Situation, Generator], FloatArray]  # queries -> scores, higher is better
+BatchRule = Callable[[FloatArray, Situation, int, Generator], IntArray]  # scores of the pool -> pool rows
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A criterion, a batch rule, and the predictor both read draws through."""
+
+    criterion: Criterion
+    batch: BatchRule
+    predictor: Predictor | None = None
+
+    def select(self, situation: Situation, size: int, rng: Generator) -> IntArray:
+        """Distinct pool rows, best first: `size` of them, or the whole pool where it is smaller."""
+        rows, _ = self.select_with_scores(situation, size, rng)
+        return rows
+
+    def select_with_scores(self, situation: Situation, size: int, rng: Generator) -> tuple[IntArray, FloatArray]:
+        """The rows chosen, and the scores of the whole pool."""
+        draws_rng, batch_rng = default_rng(rng.integers(2**63)), default_rng(rng.integers(2**63))
+        if self.predictor is not None:
+            situation = replace(situation, predict=self.predictor(situation, draws_rng))
+        scores = self.criterion(situation.pool, situation, draws_rng)
+        return self.batch(scores, situation, min(size, len(situation.pool)), batch_rng), scores
+
+
+# --- the parts of the loop -------------------------------------------------------------------------
+
+
+class Learner(Protocol):
+    """Answers -> belief. `start` is an earlier belief to go on from; None starts afresh."""
+
+    def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief: ...
+
+
+class StackedLearner(Learner, Protocol):
+    """A learner that fits many studies as one stacked model; each slice gives what `fit` alone would give."""
+
+    def fit_many(
+        self, answers: Sequence[Answers], rngs: Sequence[Generator], starts: Sequence[Belief | None]
+    ) -> list[Belief]: ...
+
+
+class Task(Protocol):
+    """What may be asked, and what a response means."""
+
+    def first_queries(self, size: int, rng: Generator) -> IntArray: ...
+
+    def propose(self, belief: Belief, answers: Answers, rng: Generator) -> IntArray: ...
+
+    def options(self, query: IntArray) -> tuple[Option, ...]: ...
+
+
+class Oracle(Protocol):
+    """Queries -> responses. It knows the truth; only simulations have one."""
+
+    def answer(self, queries: IntArray, rng: Generator) -> IntArray: ...
+
+
+# --- storage ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer beside the question it answers."""
+
+    question: Question
+    answer: Answer
+
+
+class Storage(Protocol):
+    """What was asked and answered. Every method is one transaction; what returned is kept."""
+
+    def create_study(self, record: StudyRecord, items: Sequence[Item]) -> None: ...
+
+    def study(self, name: str) -> StudyRecord: ...
+
+    def studies(self) -> list[StudyRecord]: ...
+
+    def items(self, study: str) -> list[Item]: ...
+
+    def add_questions(self, study: str, questions: Sequence[Question]) -> None:
+        """Put questions at the end of the study's queue."""
+
+    def take(self, study: str, respondent: str, n: int, lease_s: float) -> list[Question]:
+        """Lease up to `n` questions to one person; first comes what this person already holds."""
+        ...
+
+    def replace_open(self, study: str, questions: Sequence[Question]) -> None:
+        """Replace the train questions nobody holds by `questions`."""
+
+    def questions(self, study: str, state: Literal["open", "leased", "answered", "all"] = "all") -> list[Question]: ...
+
+    def question(self, study: str, question_id: str) -> Question: ...
+
+    def add_answer(self, study: str, answer: Answer) -> Answer:
+        """Keep an answer; the same id again is the same answer and gives back what was kept."""
+        ...
+
+    def undo(self, study: str, answer_id: str) -> Answer: ...
+
+    def answers(self, study: str, purpose: Purpose | None = "train") -> list[Answered]:
+        """Answers in the order of arrival, without those undone or of excluded people."""
+        ...
+
+    def exclude(self, study: str, respondent: str, excluded: bool = True) -> None: ...
+
+    def add_round(self, study: str, round: Round) -> None: ...
+
+    def rounds(self, study: str) -> list[Round]: ...
+
+    def save_model(self, study: str, version: int, model: Mapping[str, Any]) -> None: ...
+
+    def load_model(self, study: str, version: int | None = None) -> tuple[int, Mapping[str, Any]] | None: ...
+
+    def claim(self, study: str, worker: str, lease_s: float) -> bool:
+        """Whether this worker now holds the study; a claim ends by itself when it is not renewed."""
+        ...

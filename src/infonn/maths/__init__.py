@@ -1,0 +1,1 @@
+"""Arrays in, arrays out: no state, no files, no progress bars."""

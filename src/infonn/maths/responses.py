@@ -1,0 +1,81 @@
+"""How likely each option is, given distances: Plackett-Luce over (d^2 + mu)^-sharpness, with a lapse rate.
+
+The one home of the response model: learners, criteria and oracles call it, with numpy arrays or torch
+tensors. Everything is in logs, finite for equal, zero and huge distances; padding has probability 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from infonn.arrays import Array, library_of
+from infonn.queries import orders
+
+
+@dataclass(frozen=True)
+class ResponseSettings:
+    """How people answer: weights (d^2 + mu)^-sharpness, mixed with a share `lapse` of random answers."""
+
+    mu: float
+    sharpness: float = 1.0
+    lapse: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.mu > 0:
+            raise ValueError(f"mu is {self.mu}; it must be above 0, so that no distance has infinite weight.")
+        if not self.sharpness > 0:
+            raise ValueError(f"sharpness is {self.sharpness}; it must be above 0.")
+        if not 0 <= self.lapse < 1:
+            raise ValueError(f"lapse is {self.lapse}; it is a share of answers, at least 0 and below 1.")
+
+
+def log_weights(squared_distances: Array, settings: ResponseSettings) -> Array:
+    """log (d^2 + mu)^-sharpness; -inf for padding, whose distance is infinite."""
+    xp = library_of(squared_distances)
+    return -settings.sharpness * xp.log(squared_distances + settings.mu)
+
+
+def nearest_log_probs(squared_distances: Array, settings: ResponseSettings) -> Array:
+    """log P(candidate is chosen as nearest): (..., k) -> (..., k). Eq. 1 of the paper at sharpness 1, lapse 0."""
+    weights = log_weights(squared_distances, settings)
+    return _with_lapse(weights - _logsumexp(weights), _counts(squared_distances), settings.lapse)
+
+
+def ranking_log_probs(squared_distances: Array, settings: ResponseSettings) -> Array:
+    """log P(order) for all orders of k candidates: (..., k) -> (..., k!), in the order of `queries.orders`.
+
+    The nearest is chosen first, then the nearest of those left, and so on. Rankings are never padded.
+    """
+    xp = library_of(squared_distances)
+    weights = log_weights(squared_distances, settings)
+    table = orders(weights.shape[-1])
+    ranked = weights[..., xp.asarray(np.array(table))]  # (..., k!, k)
+    total = 0.0
+    for first in range(weights.shape[-1] - 1):
+        total = total + ranked[..., first] - _logsumexp(ranked[..., first:])[..., 0]
+    return _with_lapse(total, float(len(table)), settings.lapse)
+
+
+def _with_lapse(log_probs: Array, n_options: Array, lapse: float) -> Array:
+    """(1 - lapse) p + lapse / options; what was impossible stays so."""
+    if lapse == 0:
+        return log_probs
+    xp = library_of(log_probs)
+    floor = xp.log(lapse / n_options) if not isinstance(n_options, float) else math.log(lapse / n_options)
+    mixed = xp.logaddexp(log_probs + math.log1p(-lapse), xp.zeros_like(log_probs) + floor)
+    return xp.where(xp.isneginf(log_probs), log_probs, mixed)
+
+
+def _counts(squared_distances: Array) -> Array:
+    xp = library_of(squared_distances)
+    return xp.isfinite(squared_distances).sum(-1)[..., None] * 1.0
+
+
+def _logsumexp(values: Array) -> Array:
+    """Over the last axis, which is kept; -inf entries add nothing."""
+    xp = library_of(values)
+    largest = xp.amax(values, -1)[..., None]
+    return largest + xp.log(xp.exp(values - largest).sum(-1)[..., None])

@@ -1,0 +1,106 @@
+"""What is kept of a study: items, questions, answers, rounds. Plain data, there and back through JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, Self
+
+from infonn.queries import Kind
+
+Purpose = Literal["train", "hold_out", "catch", "practice"]
+Outcome = Literal["answered", "skipped", "cannot_tell"]
+
+
+class _Record:
+    """JSON there and back for the records below; unknown keys are refused by the constructor."""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)  # type: ignore[call-overload,no-any-return]
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        return cls(**{f.name: data[f.name] for f in fields(cls) if f.name in data})  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Item(_Record):
+    """One thing people judge. Files are named relative to the study's folder of items."""
+
+    name: str
+    text: str | None = None
+    image: str | None = None
+    audio: str | None = None
+
+
+@dataclass(frozen=True)
+class Option(_Record):
+    """What a response may choose: its label, and the item that stands for it (none for an unseen class)."""
+
+    label: str
+    item: int | None = None
+
+
+@dataclass(frozen=True)
+class Question(_Record):
+    """A query that was handed out. A response indexes `options`, always; `shown` is the order on the screen."""
+
+    id: str
+    study: str
+    query: tuple[int, ...]
+    names: tuple[str, ...]  # of the items in `query`, in the same order
+    options: tuple[Option, ...]
+    shown: tuple[int, ...]
+    kind: Kind = "nearest"
+    purpose: Purpose = "train"
+    expected: int | None = None  # catch and practice questions only
+    strategy_asked: str = ""
+    strategy_used: str = ""  # differs from `strategy_asked` when a fallback had to step in
+    model_version: int = 0
+    score: float | None = None
+    unseen_answers: int = 0  # answers the model had not seen when it chose this question
+    round: int = 0
+    created_at: float = 0.0  # seconds since 1970, UTC
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        options = tuple(Option.from_json(option) for option in data["options"])
+        tuples = {key: tuple(data[key]) for key in ("query", "names", "shown")}
+        return super().from_json({**data, **tuples, "options": options})
+
+
+@dataclass(frozen=True)
+class Answer(_Record):
+    """A response on record. `response` is None when the person skipped or could not tell."""
+
+    id: str
+    question_id: str
+    respondent: str
+    response: int | None
+    outcome: Outcome = "answered"
+    response_time_s: float | None = None
+    received_at: float = 0.0  # seconds since 1970, UTC
+    late: bool = False  # came after the lease had ended
+    undone: bool = False
+    context: Mapping[str, Any] = field(default_factory=dict)  # device class, visibility changes, ...
+
+
+@dataclass(frozen=True)
+class Round(_Record):
+    """One turn of the loop: how many answers the model knew, and what it measured then."""
+
+    index: int
+    n_answers: int
+    measures: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class StudyRecord(_Record):
+    """A study as data. `spec` holds the tables of `study.toml`; it builds the same study anywhere."""
+
+    name: str
+    spec: Mapping[str, Any]
+    seed: int = 0
+    created_at: float = 0.0
+    archived: bool = False

@@ -1,0 +1,1 @@
+"""The two uses of the loop."""
