@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from numpy.random import Generator
 
 from infonn.arrays import BoolArray, IntArray
@@ -52,11 +53,17 @@ def no_answers(n_candidates: int, kind: Kind = "nearest") -> Answers:
     return Answers(np.empty((0, 1 + n_candidates), np.int32), np.empty(0, np.int32), kind)
 
 
-def stack_queries(parts: list[IntArray]) -> IntArray:
+def stack_queries(parts: Sequence[IntArray]) -> IntArray:
     """Queries of different lengths one below the other, short rows ending in -1."""
     width = max(part.shape[1] for part in parts)
     padded = [np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=-1) for part in parts]
     return np.concatenate(padded).astype(np.int32)
+
+
+def padded_queries(rows: Sequence[Sequence[int]], n_candidates: int) -> IntArray:
+    """Rows of item indices as one array of queries, at least `n_candidates` wide, short rows ending in -1."""
+    width = 1 + max([n_candidates, *(len(row) - 1 for row in rows)])
+    return np.array([[*row, *[-1] * (width - len(row))] for row in rows], np.int32).reshape(-1, width)
 
 
 # --- checks: once, where queries and responses enter ---------------------------------------------
@@ -220,21 +227,26 @@ def all_queries(n_items: int, n_candidates: int) -> IntArray:
     return np.concatenate(list(enumerate_queries(n_items, n_candidates)))
 
 
-def question_keys(queries: IntArray, kind: Kind) -> IntArray:
-    """Rows that are equal where two queries ask the same: candidate order aside; for a label, the item alone."""
-    if kind == "label":
-        return queries[:, :1]
-    candidates = np.where(queries[:, 1:] < 0, np.iinfo(np.int32).max, queries[:, 1:])
-    return np.hstack([queries[:, :1], np.sort(candidates, axis=1)]).astype(np.int32)
+def question_keys(queries: IntArray, kind: Kind) -> npt.NDArray[np.uint64]:
+    """One number per query, equal where two ask the same: candidate order aside; for a label, the item alone.
+
+    A 64-bit hash: two different queries share one with a chance of about 1e-19, and then one is not asked.
+    """
+    columns = queries[:, :1] if kind == "label" else np.hstack([queries[:, :1], np.sort(queries[:, 1:], axis=1)])
+    keys = np.zeros(len(queries), np.uint64)
+    for column in range(columns.shape[1]):
+        values = columns[:, column].astype(np.int64).astype(np.uint64)
+        mixed = (keys + values + np.uint64(2)) * np.uint64(0x9E3779B97F4A7C15)
+        keys = np.where(values == _PADDING, keys, mixed ^ (mixed >> np.uint64(29)))  # padding changes nothing
+    return keys
+
+
+_PADDING = np.uint64(2**64 - 1)  # -1, seen as an unsigned number
 
 
 def not_among(queries: IntArray, asked: IntArray, kind: Kind) -> BoolArray:
     """Which `queries` ask something that none of `asked` asks."""
-    if not len(asked) or not len(queries):
-        return np.ones(len(queries), bool)
-    keys = question_keys(stack_queries([queries, asked]), kind)
-    fields = np.ascontiguousarray(keys).view([("", keys.dtype)] * keys.shape[1]).ravel()
-    return ~np.isin(fields[: len(queries)], fields[len(queries) :])
+    return ~np.isin(question_keys(queries, kind), question_keys(asked, kind))
 
 
 # --- triplets --------------------------------------------------------------------------------------
