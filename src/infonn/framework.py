@@ -7,8 +7,9 @@ remembers it. Nothing here is inherited from: a part has the right method, or is
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar
 
 from numpy.random import Generator, default_rng
@@ -16,7 +17,18 @@ from numpy.random import Generator, default_rng
 from infonn.arrays import Array, FloatArray, IntArray
 from infonn.beliefs import Belief
 from infonn.queries import Answers
-from infonn.records import Answer, Item, Option, Purpose, Question, Round, StudyRecord
+from infonn.records import (
+    Answer,
+    Counts,
+    Item,
+    ItemFile,
+    Option,
+    Purpose,
+    Question,
+    Respondent,
+    Round,
+    StudyRecord,
+)
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -113,8 +125,28 @@ class Answered:
     answer: Answer
 
 
+@dataclass(frozen=True)
+class Serving:
+    """How a study's questions are dealt to people. `draw` makes a random question of the given purpose."""
+
+    lease_s: float = 600.0
+    hold_out: float = 0.0  # share of questions that are random and never train
+    overlap: int = 1  # people who are asked the same query
+    repeats: bool = False  # whether one person may be asked the same query again
+    per_person: int | None = None
+    practice: tuple[Question, ...] = ()
+    catch: Mapping[int, Question] = field(default_factory=dict)  # position in a person's sequence -> question
+    draw: Callable[[Purpose], Question | None] | None = None
+    seed: int = 0
+
+    def purpose_at(self, respondent: str, position: int) -> Purpose:
+        """Train or hold-out: as random as a coin, and the same when asked again."""
+        digest = hashlib.sha256(f"{self.seed}/{respondent}/{position}".encode()).digest()
+        return "hold_out" if int.from_bytes(digest[:8], "big") < self.hold_out * 2**64 else "train"
+
+
 class Storage(Protocol):
-    """What was asked and answered. Every method is one transaction; what returned is kept."""
+    """What was asked and answered, as a study needs it. Every method is one transaction; what returned is kept."""
 
     def create_study(self, record: StudyRecord, items: Sequence[Item]) -> None: ...
 
@@ -128,11 +160,11 @@ class Storage(Protocol):
         """Put questions at the end of the study's queue."""
 
     def take(self, study: str, respondent: str, n: int, lease_s: float) -> list[Question]:
-        """Lease up to `n` questions to one person; first comes what this person already holds."""
+        """Lease up to `n` train questions to one person; first comes what this person already holds."""
         ...
 
     def replace_open(self, study: str, questions: Sequence[Question]) -> None:
-        """Replace the train questions nobody holds by `questions`."""
+        """Replace the train questions nobody holds by `questions`; copies for overlap stay."""
 
     def questions(self, study: str, state: Literal["open", "leased", "answered", "all"] = "all") -> list[Question]: ...
 
@@ -142,7 +174,9 @@ class Storage(Protocol):
         """Keep an answer; the same id again is the same answer and gives back what was kept."""
         ...
 
-    def undo(self, study: str, answer_id: str) -> Answer: ...
+    def undo(self, study: str, answer_id: str) -> Answer:
+        """Take an answer out of force; its question goes back to the same person."""
+        ...
 
     def answers(self, study: str, purpose: Purpose | None = "train") -> list[Answered]:
         """Answers in the order of arrival, without those undone or of excluded people."""
@@ -154,10 +188,83 @@ class Storage(Protocol):
 
     def rounds(self, study: str) -> list[Round]: ...
 
-    def save_model(self, study: str, version: int, model: Mapping[str, Any]) -> None: ...
+    def save_model(self, study: str, version: int, model: Mapping[str, Any]) -> None:
+        """Keep a model: names to arrays, or to anything JSON can hold."""
 
     def load_model(self, study: str, version: int | None = None) -> tuple[int, Mapping[str, Any]] | None: ...
 
     def claim(self, study: str, worker: str, lease_s: float) -> bool:
         """Whether this worker now holds the study; a claim ends by itself when it is not renewed."""
+        ...
+
+
+class LiveStorage(Storage, Protocol):
+    """What servers and workers need besides, so that many people can answer one study at the same time."""
+
+    def create_study(self, record: StudyRecord, items: Sequence[Item], files: Sequence[ItemFile] = ()) -> None: ...
+
+    def study_by_key(self, key: str) -> StudyRecord | None: ...
+
+    def change_study(
+        self, name: str, *, archived: bool | None = None, spec: Mapping[str, Any] | None = None
+    ) -> StudyRecord: ...
+
+    def file(self, study: str, path: str) -> ItemFile | None: ...
+
+    # --- people ------------------------------------------------------------------------------------
+
+    def join(self, study: str, outside_id: str | None = None, details: Mapping[str, Any] | None = None) -> Respondent:
+        """A new person, or the one who came before with this `outside_id` (of a crowd platform, say)."""
+        ...
+
+    def respondents(self, study: str) -> list[Respondent]: ...
+
+    def details(self, study: str) -> dict[str, Mapping[str, Any]]:
+        """What is known about people beyond their answers, by respondent."""
+        ...
+
+    def purge_details(self, study: str) -> int:
+        """Forget who the respondents are; their answers stay. Gives the number of people forgotten."""
+        ...
+
+    # --- questions and answers ---------------------------------------------------------------------
+
+    def serve(self, study: str, respondent: str, n: int, serving: Serving) -> list[Question]:
+        """As `take`, with practice, catch, hold-out and overlap as `serving` says, and a fallback for a dry queue."""
+        ...
+
+    def exchange(self, study: str, answer: Answer, n: int, serving: Serving) -> tuple[Answer, list[Question]]:
+        """Keep an answer to a question this person was handed, and serve the next ones: one commit."""
+        ...
+
+    def answers(self, study: str, purpose: Purpose | None = "train", after: int = 0) -> list[Answered]:
+        """As for every storage, from answer number `after` + 1."""
+        ...
+
+    def answers_of(self, study: str, respondent: str) -> list[Answered]:
+        """Everything one person answered, undone answers included, in the order of arrival."""
+        ...
+
+    def import_answers(self, study: str, answered: Sequence[Answered]) -> int:
+        """Keep earlier answers with their questions; those whose id is there already are left as they are."""
+        ...
+
+    def revision(self, study: str) -> tuple[int, int]:
+        """(answers ever kept, other changes: undone, excluded, imported). Equal revisions, equal answers."""
+        ...
+
+    def counts(self, study: str) -> Counts: ...
+
+    # --- workers and servers -----------------------------------------------------------------------
+
+    def release(self, study: str, worker: str) -> None:
+        """Give a claim back before its time."""
+
+    def note(self, study: str, key: str, value: Any) -> None:
+        """Leave word about a study for whoever looks at its status; None takes it away."""
+
+    def notes(self, study: str) -> dict[str, Any]: ...
+
+    def setting(self, key: str, value: str | None = None) -> str | None:
+        """A setting of the server; with `value`, it is set first."""
         ...

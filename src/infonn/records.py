@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, Self
@@ -34,6 +35,15 @@ class Item(_Record):
 
 
 @dataclass(frozen=True)
+class ItemFile:
+    """A file that belongs to a study's items: an image, a sound, or `features.npy` (one row per item)."""
+
+    path: str
+    content_type: str
+    data: bytes
+
+
+@dataclass(frozen=True)
 class Option(_Record):
     """What a response may choose: its label, and the item that stands for it (none for an unseen class)."""
 
@@ -56,11 +66,15 @@ class Question(_Record):
     expected: int | None = None  # catch and practice questions only
     strategy_asked: str = ""
     strategy_used: str = ""  # differs from `strategy_asked` when a fallback had to step in
-    model_version: int = 0
+    model_version: int = 0  # number of the last answer the model had seen
     score: float | None = None
-    unseen_answers: int = 0  # answers the model had not seen when it chose this question
+    unseen_answers: int = 0  # train answers on record, when it was handed out, that the model had not seen
     round: int = 0
     created_at: float = 0.0  # seconds since 1970, UTC
+    copy_of: str | None = None  # the question this one repeats for another person
+    respondent: str = ""  # who holds it, or held it last
+    asked_at: float | None = None
+    lease_until: float | None = None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -83,6 +97,37 @@ class Answer(_Record):
     late: bool = False  # came after the lease had ended
     undone: bool = False
     context: Mapping[str, Any] = field(default_factory=dict)  # device class, visibility changes, ...
+    number: int = 0  # 1, 2, 3, ... within the study, in the order of arrival; given by the storage
+
+
+@dataclass(frozen=True)
+class Respondent(_Record):
+    """A person who answers, under a name that says nothing; who it is stands in a table that can be purged."""
+
+    name: str
+    joined_at: float = 0.0
+    seen_at: float = 0.0
+    excluded: bool = False
+
+
+@dataclass(frozen=True)
+class Counts(_Record):
+    """Where a study stands, for its status page."""
+
+    answered: Mapping[str, int]  # by purpose; answers in force
+    skipped: int
+    cannot_tell: int
+    late: int
+    undone: int
+    people: int
+    people_at_work: int  # seen within the last two minutes
+    answers_last_minute: int
+    queue: int  # train questions nobody holds
+    leased: int
+    asked: int  # train questions handed out
+    fallback: int  # of these, how many a fallback had to choose
+    unseen_median: float  # answers the model had not seen, over the last 500 questions it chose
+    unseen_p95: float
 
 
 @dataclass(frozen=True)
@@ -104,3 +149,4 @@ class StudyRecord(_Record):
     seed: int = 0
     created_at: float = 0.0
     archived: bool = False
+    key: str = field(default_factory=lambda: secrets.token_urlsafe(16))  # the participants' link ends in it
