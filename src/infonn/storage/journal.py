@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 from warnings import warn
 
+import numpy as np
+
+from infonn.arrays import FloatArray
 from infonn.errors import ResultsFileError
 from infonn.framework import Answered
 from infonn.records import Answer, Item, Purpose, Question, Round, StudyRecord
@@ -37,9 +40,11 @@ class JournalStorage:
 
     # --- changes: first in the file ----------------------------------------------------------------
 
-    def create_study(self, record: StudyRecord, items: Sequence[Item]) -> None:
-        self._memory.create_study(record, items)
-        self._write({"event": "study", "study": record.to_json(), "items": [item.to_json() for item in items]})
+    def create_study(self, record: StudyRecord, items: Sequence[Item], features: FloatArray | None = None) -> None:
+        self._memory.create_study(record, items, features)
+        rows = None if features is None else features.tolist()
+        kept = [item.to_json() for item in items]
+        self._write({"event": "study", "study": record.to_json(), "items": kept, "features": rows})
 
     def add_questions(self, study: str, questions: Sequence[Question]) -> None:
         self._memory.add_questions(study, questions)
@@ -81,6 +86,9 @@ class JournalStorage:
 
     def items(self, study: str) -> list[Item]:
         return self._memory.items(study)
+
+    def features(self, study: str) -> FloatArray | None:
+        return self._memory.features(study)
 
     def take(self, study: str, respondent: str, n: int, lease_s: float) -> list[Question]:
         return self._memory.take(study, respondent, n, lease_s)
@@ -139,7 +147,8 @@ class JournalStorage:
         match kind:
             case "study":
                 items = [Item.from_json(item) for item in event["items"]]
-                memory.create_study(StudyRecord.from_json(study), items)
+                rows = event["features"]
+                memory.create_study(StudyRecord.from_json(study), items, None if rows is None else np.array(rows))
             case "questions":  # one line for a batch, so that a cut-off file never holds a part of one
                 memory.drop_questions(study, event.get("dropped", []))
                 memory.add_questions(study, [Question.from_json(question) for question in event["questions"]])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Any, Literal
 
+from infonn.arrays import FloatArray
 from infonn.errors import AlreadyAnsweredError, StudyError, UnknownQuestionError
 from infonn.framework import Answered
 from infonn.records import Answer, Item, Purpose, Question, Round, StudyRecord
@@ -17,6 +18,7 @@ from infonn.records import Answer, Item, Purpose, Question, Round, StudyRecord
 class _Study:
     record: StudyRecord
     items: list[Item]
+    features: FloatArray | None
     questions: dict[str, Question] = field(default_factory=dict)
     leases: dict[str, tuple[str, float]] = field(default_factory=dict)  # question -> respondent, end
     answers: dict[str, Answer] = field(default_factory=dict)
@@ -35,11 +37,11 @@ class MemoryStorage:
         self._lock = RLock()
         self._clock = clock
 
-    def create_study(self, record: StudyRecord, items: Sequence[Item]) -> None:
+    def create_study(self, record: StudyRecord, items: Sequence[Item], features: FloatArray | None = None) -> None:
         with self._lock:
             if record.name in self._studies:
                 raise StudyError(f'Study "{record.name}" exists already. Load it with load_if_exists=True.')
-            self._studies[record.name] = _Study(record, list(items))
+            self._studies[record.name] = _Study(record, list(items), features)
 
     def study(self, name: str) -> StudyRecord:
         return self._get(name).record
@@ -50,6 +52,9 @@ class MemoryStorage:
 
     def items(self, study: str) -> list[Item]:
         return list(self._get(study).items)
+
+    def features(self, study: str) -> FloatArray | None:
+        return self._get(study).features
 
     def add_questions(self, study: str, questions: Sequence[Question]) -> None:
         with self._lock:

@@ -1,0 +1,52 @@
+"""The `infonn` command. Each group of commands is a file beside this one; heavy imports wait inside the commands."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import typer
+
+from infonn.errors import InfonnError
+
+app = typer.Typer(
+    name="infonn",
+    help="Learn what is similar to what, and what belongs to which class, from as few human answers as possible.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+# Each of these has `register(app)`: the groups, in the order in which `infonn --help` shows them.
+GROUPS = ["demo", "studies", "parts"]
+
+for _group in GROUPS:
+    importlib.import_module(f"infonn.cli.{_group}").register(app)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from infonn import __version__
+
+        typer.echo(f"infonn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(False, "--version", help="Show the version.", callback=_show_version, is_eager=True),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command; what infonn refuses is one sentence and exit status 2."""
+    try:
+        app()
+    except InfonnError as error:
+        if os.environ.get("INFONN_DEBUG"):
+            raise
+        typer.secho(str(error), fg="red", err=True)
+        sys.exit(2)

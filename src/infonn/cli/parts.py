@@ -1,0 +1,38 @@
+"""`infonn strategies` and `infonn learners`: what can be plugged in."""
+
+from __future__ import annotations
+
+import typer
+
+PANEL = "Look"
+
+
+def register(app: typer.Typer) -> None:
+    app.command(rich_help_panel=PANEL)(strategies)
+    app.command(rich_help_panel=PANEL)(learners)
+
+
+def strategies() -> None:
+    """List the selection strategies, one line each."""
+    from infonn.specs import SPEC, STRATEGIES
+
+    _show("Strategy", STRATEGIES, SPEC["strategy"]["name"])
+
+
+def learners() -> None:
+    """List the learners, one line each."""
+    from infonn.specs import DEFAULT_LEARNERS, LEARNERS
+
+    _show("Learner", LEARNERS, *DEFAULT_LEARNERS.values())
+
+
+def _show(kind: str, table: dict[str, str], *defaults: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from infonn.specs import describe
+
+    shown = Table(box=None, pad_edge=False, show_header=False)
+    for name, line in describe(kind, table).items():
+        shown.add_row(f"[bold]{name}[/bold]", line + (" [green](default)[/green]" if name in defaults else ""))
+    Console().print(shown)

@@ -1,0 +1,9 @@
+"""`infonn run`: a study written as data."""
+
+from __future__ import annotations
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    pass

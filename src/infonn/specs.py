@@ -1,0 +1,256 @@
+"""A study written as data, and built from it; the only table of names.
+
+`study.toml` has the tables below. A part's own settings stand beside its name; unknown tables, keys and names
+are refused with the near miss named.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import time
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from infonn.arrays import FloatArray
+from infonn.errors import DataError, InfonnError, MissingPartError, StudyError, unknown_name
+from infonn.framework import Learner, Oracle, Storage, Strategy, Task
+from infonn.records import StudyRecord
+from infonn.study import Study, check_same_study
+
+if TYPE_CHECKING:
+    from infonn.datasets.items import ItemSet
+
+TASKS = {
+    "similarity": "infonn.tasks.similarity:SimilarityTask",
+}
+LEARNERS = {
+    "mds": "infonn.learners.mds:MDS",
+}
+STRATEGIES = {
+    "random": "infonn.selection.strategies:random",
+    "info_nn": "infonn.selection.strategies:info_nn",
+    "info_nn_distances": "infonn.selection.strategies:info_nn_distances",
+    "info_nn_embedding": "infonn.selection.strategies:info_nn_embedding",
+    "info_ranking": "infonn.selection.strategies:info_ranking",
+    "entropy": "infonn.selection.strategies:entropy",
+}
+DATASETS = {
+    "food73": "infonn.datasets.food:load",
+}
+STORAGES = {
+    "memory": "infonn.storage.memory:MemoryStorage",
+    "jsonl": "infonn.storage.journal:JournalStorage",
+}
+DEFAULT_LEARNERS = {  # by task, and by whether the items bring features
+    ("similarity", False): "mds",
+    ("similarity", True): "mds",
+}
+
+SPEC: dict[str, dict[str, Any]] = {
+    "study": {"name": "study", "task": "similarity", "seed": 0},
+    "items": {"file": "", "dataset": "", "features": ""},
+    "queries": {"candidates": 3, "kind": "nearest", "first": 20, "pool_size": 20_000},
+    "learner": {"name": "default"},
+    "strategy": {"name": "info_nn"},
+    "budget": {"answers": 300, "batch": 10},
+    "oracle": {"name": ""},
+    "people": {},
+}
+_OPEN_TABLES = ("learner", "strategy", "oracle")  # beside `name` they hold the part's own settings
+
+
+# --- names to parts --------------------------------------------------------------------------------
+
+
+def load_part(kind: str, table: Mapping[str, str], name: str) -> Any:
+    """What `name` stands for; the part is imported here and nowhere earlier."""
+    if name not in table:
+        raise unknown_name(kind, name, table)
+    module, _, attribute = table[name].partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        if error.name and error.name.split(".")[0] == "torch":
+            raise MissingPartError(f'{kind} "{name}" needs torch: pip install "infonn[deep]".') from error
+        raise
+
+
+def build_part(kind: str, table: Mapping[str, str], name: str, settings: Mapping[str, Any], **context: Any) -> Any:
+    """The part, made from its settings and whatever of `context` it asks for."""
+    part = load_part(kind, table, name)
+    parameters = inspect.signature(part).parameters
+    allowed = [key for key in parameters if key not in context]
+    for key in settings:
+        if key not in allowed:
+            raise unknown_name(f'Setting of {kind.lower()} "{name}"', key, allowed)
+    given = {key: value for key, value in context.items() if key in parameters}
+    try:
+        return part(**given, **settings)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InfonnError):
+            raise
+        raise StudyError(f'{kind} "{name}" cannot be made with {dict(settings)}: {error}') from error
+
+
+def describe(kind: str, table: Mapping[str, str]) -> dict[str, str]:
+    """Name -> first line of the part's docstring."""
+    return {name: (inspect.getdoc(load_part(kind, table, name)) or "").splitlines()[0] for name in table}
+
+
+def open_storage(url: str) -> Storage:
+    """`memory://`, or `jsonl:///path/results.jsonl`."""
+    scheme, separator, path = url.partition("://")
+    if not separator:
+        raise StudyError(f'Storage "{url}" is no URL. Examples: memory://, jsonl:///results.jsonl.')
+    part: Callable[..., Storage] = load_part("Storage", STORAGES, scheme)
+    return part(path.removeprefix("/")) if path else part()
+
+
+# --- studies as data -------------------------------------------------------------------------------
+
+
+def read_spec(path: str | Path) -> dict[str, dict[str, Any]]:
+    """The tables of a `study.toml`, checked and with defaults filled in."""
+    try:
+        with Path(path).open("rb") as file:
+            return check_spec(tomllib.load(file))
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist. `infonn run` takes a study written as TOML.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"{path} is not TOML: {error}.") from None
+
+
+def check_spec(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """`spec` with defaults filled in; unknown tables, keys and kinds of values are refused."""
+    full = deepcopy(SPEC)
+    for table, values in spec.items():
+        if table not in SPEC:
+            raise unknown_name("Table", table, SPEC)
+        if not isinstance(values, Mapping):
+            raise DataError(f"[{table}] is {values!r}; it must be a table of keys and values.")
+        for key, value in values.items():
+            if key not in SPEC[table] and table not in _OPEN_TABLES:
+                raise unknown_name(f"Key in [{table}]", key, SPEC[table])
+            default = SPEC[table].get(key)
+            if default is not None and not _same_type(value, default):
+                raise DataError(
+                    f"[{table}] {key} is {value!r}; it must be a {_TYPE_WORDS[type(default)]}, like {default!r}."
+                )
+            full[table][key] = value
+    return full
+
+
+_TYPE_WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false", list: "list"}
+
+
+def _same_type(value: Any, default: Any) -> bool:
+    if isinstance(default, float):
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return type(value) is type(default)
+
+
+def build_study(spec: Mapping[str, Any], storage: Storage, items: ItemSet | None = None) -> Study:
+    """The study that `spec` describes, on a storage that holds it already; `items` saves reading them again."""
+    full = check_spec(spec)
+    name = full["study"]["name"]
+    kept = storage.items(name)
+    features = storage.features(name) if items is None else items.features
+    queries = full["queries"]
+    context = {
+        "names": [item.name for item in kept],
+        "n_items": len(kept),
+        "features": features,
+        "candidates": queries["candidates"],
+        "kind": queries["kind"],
+        "pool_size": queries["pool_size"],
+    }
+    task_name = full["study"]["task"]
+    task: Task = build_part("Task", TASKS, task_name, {}, **context)
+    learner: Learner = _build_named("Learner", LEARNERS, full["learner"], **context)
+    strategy: Strategy = _build_named("Strategy", STRATEGIES, full["strategy"], **context)
+    return Study(
+        name,
+        storage,
+        task,
+        learner,
+        strategy,
+        kind=queries["kind"],
+        candidates=queries["candidates"],
+        first=queries["first"],
+        seed=full["study"]["seed"],
+        strategy_name=full["strategy"]["name"],
+    )
+
+
+def _build_named(kind: str, table: Mapping[str, str], values: Mapping[str, Any], **context: Any) -> Any:
+    settings = {key: value for key, value in values.items() if key != "name"}
+    return build_part(kind, table, values["name"], settings, **context)
+
+
+def create_study(
+    items: ItemSet | Sequence[str] | str | Path,
+    *,
+    features: FloatArray | None = None,
+    task: str = "similarity",
+    candidates: int = 3,
+    kind: str = "nearest",
+    learner: str | Mapping[str, Any] = "default",
+    strategy: str | Mapping[str, Any] = "info_nn",
+    storage: str | Storage = "memory://",
+    name: str | None = None,
+    seed: int = 0,
+    first: int = 20,
+    load_if_exists: bool = False,
+) -> Study:
+    """A new study of `items` (names, an items.csv, a folder of images), ready to `ask` and `tell`.
+
+    `learner` and `strategy` are names, or tables like {"name": "mds", "dims": 3}. The first `first` questions are
+    random. With `load_if_exists` a stored study of this name and these settings goes on.
+    """
+    spec = {
+        "study": {"name": name or "study", "task": task, "seed": seed},
+        "queries": {"candidates": candidates, "kind": kind, "first": first},
+        "learner": {"name": learner} if isinstance(learner, str) else dict(learner),
+        "strategy": {"name": strategy} if isinstance(strategy, str) else dict(strategy),
+    }
+    from infonn.datasets.items import as_items
+
+    opened = open_storage(storage) if isinstance(storage, str) else storage
+    return start_study(spec, as_items(items, features), opened, load_if_exists)
+
+
+def start_study(spec: Mapping[str, Any], items: ItemSet, storage: Storage, load_if_exists: bool = False) -> Study:
+    """Build the study, so that what is wrong shows first; then put it into the storage, or go on with it."""
+    full = check_spec(spec)
+    if full["learner"]["name"] == "default":
+        full["learner"]["name"] = DEFAULT_LEARNERS[full["study"]["task"], items.features is not None]
+    name = full["study"]["name"]
+    exists = name in {record.name for record in storage.studies()}
+    if exists and not load_if_exists:
+        raise StudyError(f'Study "{name}" exists already. Load it with load_if_exists=True, or use another name.')
+    if exists:
+        check_same_study(name, storage.study(name).spec, full)
+        return build_study(full, storage, items)
+    from infonn.storage.memory import MemoryStorage
+
+    record = StudyRecord(name, full, full["study"]["seed"], time.time())
+    rehearsal = MemoryStorage()
+    rehearsal.create_study(record, items.items, items.features)
+    build_study(full, rehearsal, items)
+    storage.create_study(record, items.items, items.features)
+    return build_study(full, storage, items)
+
+
+def load_study(storage: str | Storage, name: str) -> Study:
+    """A stored study, built from what the storage holds."""
+    opened = open_storage(storage) if isinstance(storage, str) else storage
+    return build_study(opened.study(name).spec, opened)
+
+
+def build_oracle(values: Mapping[str, Any], dataset: Any) -> Oracle:
+    """The oracle of a simulation."""
+    raise NotImplementedError
