@@ -203,7 +203,13 @@ class Storage(Protocol):
 class LiveStorage(Storage, Protocol):
     """What servers and workers need besides, so that many people can answer one study at the same time."""
 
-    def create_study(self, record: StudyRecord, items: Sequence[Item], files: Sequence[ItemFile] = ()) -> None: ...
+    def create_study(
+        self,
+        record: StudyRecord,
+        items: Sequence[Item],
+        features: FloatArray | None = None,
+        files: Sequence[ItemFile] = (),
+    ) -> None: ...
 
     def study_by_key(self, key: str) -> StudyRecord | None: ...
 

@@ -36,7 +36,7 @@ class Item(_Record):
 
 @dataclass(frozen=True)
 class ItemFile:
-    """A file that belongs to a study's items: an image, a sound, or `features.npy` (one row per item)."""
+    """A file that belongs to a study's items: an image or a sound."""
 
     path: str
     content_type: str
