@@ -29,3 +29,10 @@ def library_of(array: Array) -> ModuleType:
 def to_numpy(array: Array) -> npt.NDArray[Any]:
     """`array` as numpy, copied from the device where that is needed."""
     return array.detach().cpu().numpy() if is_torch(array) else np.asarray(array)
+
+
+def as_like(array: Array, like: Array) -> Array:
+    """`array` in the library, and on the device, of `like`."""
+    if is_torch(like):
+        return sys.modules["torch"].as_tensor(array, device=like.device)
+    return to_numpy(array)

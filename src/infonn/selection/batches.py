@@ -1,0 +1,71 @@
+"""Scores of the pool to a batch: distinct pool rows, best first; ties are broken at random."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from infonn.arrays import FloatArray, IntArray
+from infonn.framework import BatchRule, Situation
+
+
+def best(scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:
+    """The `size` highest scores, in time linear in the pool."""
+    if size == 0:
+        return np.empty(0, np.int64)
+    last = np.partition(scores, len(scores) - size)[len(scores) - size]
+    above, level = np.flatnonzero(scores > last), np.flatnonzero(scores == last)
+    level = rng.choice(level, size - len(above), replace=False)
+    return np.concatenate([above[_descending(scores[above], rng)], level])
+
+
+def best_per_reference(scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:
+    """The best query of every reference, best first; then each reference's second best, and so on."""
+    order = _descending(scores, rng)
+    references = situation.pool[order, 0]
+    grouped = np.argsort(references, kind="stable")  # by reference, best first within each
+    starts = np.flatnonzero(np.diff(references[grouped], prepend=-1))
+    turn = np.empty(len(order), np.int64)  # how many of its reference come before it
+    turn[grouped] = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
+    rows: IntArray = order[np.argsort(turn, kind="stable")[:size]]
+    return rows
+
+
+@dataclass(frozen=True)
+class RandomFill:
+    """The paper's B' most informative (`n_best`), and B - B' drawn from the rest of the pool."""
+
+    n_best: int
+    rule: BatchRule = best
+
+    def __call__(self, scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:
+        chosen = self.rule(scores, situation, min(self.n_best, size), rng)
+        rest = np.setdiff1d(np.arange(len(scores)), chosen)
+        return np.concatenate([chosen, rng.choice(rest, size - len(chosen), replace=False)])
+
+
+@dataclass(frozen=True)
+class PowerNoise:
+    """A draw without replacement with chances score^beta (Kirsch et al. 2021): beta log score + Gumbel noise."""
+
+    beta: float
+    rule: BatchRule = best
+
+    def __call__(self, scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:
+        with np.errstate(divide="ignore"):
+            powered = self.beta * np.log(np.maximum(scores, 0.0))
+        return self.rule(powered + rng.gumbel(size=len(scores)), situation, size, rng)
+
+
+def batch_rule(per_reference: bool = False, n_best: int | None = None, power: float | None = None) -> BatchRule:
+    """The rules above, put together: noise on the scores, then the best, then the random fill."""
+    rule: BatchRule = best_per_reference if per_reference else best
+    if power is not None:
+        rule = PowerNoise(power, rule)
+    return rule if n_best is None else RandomFill(n_best, rule)
+
+
+def _descending(scores: FloatArray, rng: Generator) -> IntArray:
+    return np.lexsort((rng.random(len(scores)), -scores))

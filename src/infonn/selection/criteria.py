@@ -1,0 +1,64 @@
+"""One score for each query of the pool, higher is better: information, entropy, random."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from infonn.arrays import Array, FloatArray, IntArray, to_numpy
+from infonn.errors import NeedsDrawsError
+from infonn.framework import Prediction, Situation
+from infonn.maths.information import correction, entropy, mean_answer, mutual_information
+
+CHUNK_NUMBERS = 1 << 22  # log_probs that stand in memory at once
+
+
+@dataclass(frozen=True)
+class Random:
+    """All queries alike; the batch rule breaks the tie."""
+
+    def __call__(self, queries: IntArray, situation: Situation, rng: Generator) -> FloatArray:
+        return np.zeros(len(queries))
+
+
+@dataclass(frozen=True)
+class Information:
+    """Nats the response is expected to tell us about the belief; `corrected` by S / (S - 1) for few draws."""
+
+    corrected: bool = False
+
+    def __call__(self, queries: IntArray, situation: Situation, rng: Generator) -> FloatArray:
+        predict = prediction_of(situation)
+        fused = getattr(predict, "information", None)
+        scores: FloatArray = fused(queries) if fused else in_chunks(mutual_information, predict, queries)
+        if self.corrected and len(queries):
+            scores = scores * correction(len(predict(queries[:1])))
+        return scores
+
+
+@dataclass(frozen=True)
+class Entropy:
+    """Nats of the mean answer: uncertain, but perhaps only because the answer is noise."""
+
+    def __call__(self, queries: IntArray, situation: Situation, rng: Generator) -> FloatArray:
+        return in_chunks(lambda log_probs: entropy(mean_answer(log_probs)), prediction_of(situation), queries)
+
+
+def prediction_of(situation: Situation) -> Prediction:
+    """What the situation's predictor made; an error where there is none."""
+    if situation.predict is None:
+        raise NeedsDrawsError("This criterion needs draws of the belief, and the strategy has no predictor for them.")
+    return situation.predict
+
+
+def in_chunks(score: Callable[[Array], Array], predict: Prediction, queries: IntArray) -> FloatArray:
+    """`score` of the predicted log_probs, so many queries at a time that memory stays bounded."""
+    if not len(queries):
+        return np.empty(0)
+    one = predict(queries[:1])
+    chunk = max(1, CHUNK_NUMBERS // (one.shape[0] * one.shape[-1]))
+    parts = [to_numpy(score(predict(queries[i : i + chunk]))) for i in range(0, len(queries), chunk)]
+    return np.concatenate(parts)
