@@ -6,7 +6,6 @@ tensors. Everything is in logs, finite for equal, zero and huge distances; paddi
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,13 +37,17 @@ def log_weights(squared_distances: Array, settings: ResponseSettings) -> Array:
     return -settings.sharpness * xp.log(squared_distances + settings.mu)
 
 
-def nearest_log_probs(squared_distances: Array, settings: ResponseSettings) -> Array:
-    """log P(candidate is chosen as nearest): (..., k) -> (..., k). Eq. 1 of the paper at sharpness 1, lapse 0."""
+def nearest_log_probs(squared_distances: Array, settings: ResponseSettings, lapse: Array | None = None) -> Array:
+    """log P(candidate is chosen as nearest): (..., k) -> (..., k). Eq. 1 of the paper at sharpness 1, lapse 0.
+
+    `lapse` stands in for the settings' one: an array that broadcasts, where studies differ in it.
+    """
     weights = log_weights(squared_distances, settings)
-    return _with_lapse(weights - _logsumexp(weights), _counts(squared_distances), settings.lapse)
+    log_probs = weights - _logsumexp(weights)
+    return _with_lapse(log_probs, _counts(squared_distances), settings.lapse if lapse is None else lapse)
 
 
-def ranking_log_probs(squared_distances: Array, settings: ResponseSettings) -> Array:
+def ranking_log_probs(squared_distances: Array, settings: ResponseSettings, lapse: Array | None = None) -> Array:
     """log P(order) for all orders of k candidates: (..., k) -> (..., k!), in the order of `queries.orders`.
 
     The nearest is chosen first, then the nearest of those left, and so on. Rankings are never padded.
@@ -56,16 +59,16 @@ def ranking_log_probs(squared_distances: Array, settings: ResponseSettings) -> A
     total = 0.0
     for first in range(weights.shape[-1] - 1):
         total = total + ranked[..., first] - _logsumexp(ranked[..., first:])[..., 0]
-    return _with_lapse(total, float(len(table)), settings.lapse)
+    return _with_lapse(total, float(len(table)), settings.lapse if lapse is None else lapse)
 
 
-def _with_lapse(log_probs: Array, n_options: Array, lapse: float) -> Array:
+def _with_lapse(log_probs: Array, n_options: Array, lapse: Array) -> Array:
     """(1 - lapse) p + lapse / options; what was impossible stays so."""
-    if lapse == 0:
+    if isinstance(lapse, (int, float)) and lapse == 0:
         return log_probs
     xp = library_of(log_probs)
-    floor = xp.log(lapse / n_options) if not isinstance(n_options, float) else math.log(lapse / n_options)
-    mixed = xp.logaddexp(log_probs + math.log1p(-lapse), xp.zeros_like(log_probs) + floor)
+    share = xp.zeros_like(log_probs) + lapse
+    mixed = xp.logaddexp(log_probs + xp.log1p(-share), xp.log(share / n_options))
     return xp.where(xp.isneginf(log_probs), log_probs, mixed)
 
 
