@@ -49,6 +49,10 @@ class NeedsDrawsError(InfonnError, ValueError):
     """A rule that needs something the belief does not carry."""
 
 
+class TrainingError(InfonnError):
+    """A model that could not be trained; the answers it was given are kept."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
     """An error that lists the known names and points at the near miss."""
     names = sorted(known)
