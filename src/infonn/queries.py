@@ -268,6 +268,14 @@ def split_into_triplets(answers: Answers) -> IntArray:
     return triplets.reshape(-1, 3).astype(np.int32)
 
 
+def count_triplets(answers: Answers) -> int:
+    """How many triplets the answers split into; labels hold none."""
+    lengths = (answers.queries[:, 1:] >= 0).sum(axis=1)
+    if answers.kind == "label":
+        return 0
+    return int((lengths * (lengths - 1) // 2).sum() if answers.kind == "ranking" else (lengths - 1).sum())
+
+
 def queries_from_triplets(triplets: IntArray, n_candidates: int = 3) -> Answers:
     """All NN answers that triplets imply: for each (reference, near), every choice of C - 1 far items.
 

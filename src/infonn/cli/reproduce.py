@@ -1,0 +1,124 @@
+"""`infonn reproduce`: run an experiment of the paper (or of ours) and write its curves, claims and figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def reproduce(
+    name: Annotated[str | None, typer.Argument(help="The experiment; --list shows all.")] = None,
+    preset: Annotated[str, typer.Option(help="smoke (a minute) or paper (as published).")] = "paper",
+    trials: Annotated[int | None, typer.Option(help="Trials, in place of the preset's.", min=1)] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the first trial's stream.", min=0)] = 0,
+    device: Annotated[str, typer.Option(help="cpu or cuda, for learners that use torch.")] = "cpu",
+    out: Annotated[Path | None, typer.Option(help="Folder for results; runs/NAME by default.")] = None,
+    processes: Annotated[int, typer.Option(help="Split the trials over this many processes.", min=1)] = 1,
+    restart: Annotated[bool, typer.Option("--restart", help="Forget an earlier run in the folder.")] = False,
+    show: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
+) -> None:
+    """Run an experiment. An interrupted run goes on where it stopped; a finished one is only written up again."""
+    from rich.console import Console
+
+    console = Console()
+    if show or name is None:
+        _list(console)
+        return
+
+    from infonn.experiments.sweep import run_experiment
+    from infonn.experiments.table import experiment_named
+
+    experiment = experiment_named(name)
+    console.print(f"[bold]{experiment.title}[/bold]  ({experiment.where})")
+    folder = Path("runs") / name if out is None else out
+    with _Bars(console) as bars:
+        results = run_experiment(
+            experiment,
+            preset,
+            trials=trials,
+            seed=seed,
+            device=device,
+            folder=folder,
+            processes=processes,
+            restart=restart,
+            report=bars.report,
+            say=console.print,
+        )
+    _summary(console, results)
+    console.print(f"Written to [bold]{folder}[/bold]: results.json and figures (.svg, .png).")
+
+
+def _list(console: Any) -> None:
+    from rich.table import Table
+
+    from infonn.experiments.table import EXPERIMENTS
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("name", style="bold")
+    table.add_column("what it shows")
+    for name, (_, title) in sorted(EXPERIMENTS.items()):
+        table.add_row(name, title)
+    console.print(table)
+
+
+class _Bars:
+    """Two bars: curves of the experiment, and rounds of what is running now."""
+
+    def __init__(self, console: Any) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import TimeRemainingColumn as Remaining
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            Remaining(),
+        )
+        self.progress = Progress(*columns, console=console)
+        self.curves = self.progress.add_task("curves", total=None)
+        self.rounds = self.progress.add_task("rounds", total=None)
+
+    def __enter__(self) -> _Bars:
+        self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
+
+    def report(self, done: int, total: int, round: int, rounds: int) -> None:
+        share = round / rounds if rounds else 0.0
+        self.progress.update(self.curves, completed=done + share * (done < total), total=total)
+        self.progress.update(self.rounds, completed=round, total=rounds or None, visible=rounds > 0)
+
+
+def _summary(console: Any, results: dict[str, Any]) -> None:
+    """Last values (median over trials) and the claims."""
+    from rich.table import Table
+
+    from infonn.experiments.trial import Curve
+
+    groups: dict[tuple[str, ...], list[Curve]] = {}
+    for data in results["curves"]:
+        curve = Curve.from_json(data)
+        settings = " ".join(f"{key}={value}" for key, value in curve.settings.items())
+        groups.setdefault((curve.method, curve.learner, settings), []).append(curve)
+    measures = list(dict.fromkeys(name for data in results["curves"] for name in data["measures"]))
+    table = Table("method", "learner", "settings", "trials", *measures, box=None, padding=(0, 2, 0, 0))
+    for key, curves in groups.items():
+        last = [_median_last(curves, measure) for measure in measures]
+        table.add_row(*key, str(len(curves)), *last)
+    console.print(table)
+    for claim in results["claims"]:
+        mark = {True: "[green]holds[/green]", False: "[red]fails[/red]", None: "[yellow]open[/yellow]"}[claim["holds"]]
+        console.print(f"{mark}  {claim['text']}  [dim]({claim['where']})[/dim]")
+
+
+def _median_last(curves: Any, measure: str) -> str:
+    from statistics import median
+
+    values = [curve.measures[measure][-1] for curve in curves if curve.measures.get(measure)]
+    known = [value for value in values if value is not None]
+    return f"{median(known):.4g}" if known else ""
