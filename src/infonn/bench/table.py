@@ -1,0 +1,33 @@
+"""All entries by name, each "module:function"; the function returns a `Comparison`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+
+from infonn.bench.entries import Comparison, Entry, measure
+from infonn.errors import unknown_name
+
+ENTRIES = {
+    "info_nn_distances": "infonn.bench.information:info_nn_distances",
+    "info_nn_default": "infonn.bench.information:info_nn_default",
+    "info_nn_embedding": "infonn.bench.information:info_nn_embedding",
+    "ranking_c4": "infonn.bench.information:ranking_c4",
+    "pool_5m": "infonn.bench.pool:pool_5m",
+}
+
+
+def check_names(names: Sequence[str]) -> list[str]:
+    """`names`, or all entries where none is named; an error for a name that no entry has."""
+    for name in names:
+        if name not in ENTRIES:
+            raise unknown_name("Benchmark", name, ENTRIES)
+    return list(names or ENTRIES)
+
+
+def run_entries(names: Sequence[str]) -> Iterator[Entry]:
+    """Measure the named entries, one after the other."""
+    for name in names:
+        module, function = ENTRIES[name].split(":")
+        comparison: Comparison = getattr(import_module(module), function)()
+        yield measure(name, comparison)

@@ -1,0 +1,50 @@
+"""`infonn bench`: ours beside the plain way, as a table and as JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command()(bench)
+
+
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(help="Entries to run; all of them if none is named.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Also write the entries to this file.")] = None,
+) -> None:
+    """Measure speed and memory side by side with the plain way to do the same."""
+    import json as writer
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from infonn.bench.table import check_names, run_entries
+
+    console = Console()
+    table = Table("entry", "seconds", "baseline", "baseline seconds", "ratio", "also", title="infonn bench")
+    for column in (1, 3, 4):
+        table.columns[column].justify = "right"
+    entries = []
+    wanted = check_names(names or [])
+    with console.status("") as status:
+        measured = run_entries(wanted)
+        for name in wanted:
+            status.update(f"Measuring {name} ({len(entries) + 1} of {len(wanted)})")
+            entry = next(measured)
+            entries.append(entry)
+            table.add_row(
+                entry.name,
+                f"{entry.seconds:.3g}",
+                entry.baseline,
+                "" if entry.baseline_seconds is None else f"{entry.baseline_seconds:.3g}",
+                "" if entry.ratio is None else f"{entry.ratio:,.0f} x",
+                ", ".join(f"{key} {value:.3g}" for key, value in entry.extra.items()),
+            )
+            if json is not None:  # after each entry: an interrupted run keeps what it has
+                json.write_text(writer.dumps([each.as_dict() for each in entries], indent=1) + "\n")
+    console.print(table)
