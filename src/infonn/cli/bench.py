@@ -23,13 +23,14 @@ def bench(
     from rich.console import Console
     from rich.table import Table
 
+    from infonn.bench.entries import Entry
     from infonn.bench.table import check_names, run_entries
 
     console = Console()
     table = Table("entry", "seconds", "baseline", "baseline seconds", "ratio", "also", title="infonn bench")
     for column in (1, 3, 4):
         table.columns[column].justify = "right"
-    entries = []
+    entries: list[Entry] = []
     wanted = check_names(names or [])
     with console.status("") as status:
         measured = run_entries(wanted)
