@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from infonn.arrays import Array, FloatArray, IntArray
 from infonn.maths.responses import ResponseSettings
 
+HIDDEN = "items.hidden"
+"""Key of a network's state: (members, items, units), what its last layer sees of each item."""
+
 RowDraws = Callable[[IntArray], FloatArray]
 """Item rows -> (draws, rows, ...): for beliefs too large to hold whole."""
 

@@ -35,6 +35,10 @@ class Body(Protocol):
         """(slices, items, features...) -> (slices, items, dims)."""
         ...
 
+    def hidden(self, parameters: Mapping[str, Tensor], inputs: Tensor) -> Tensor | None:
+        """What the last layer sees, (slices, items, units); None where there is no telling."""
+        ...
+
     def description(self) -> dict[str, Any]:
         """What rebuilds this body, as JSON."""
         ...
@@ -67,12 +71,16 @@ class FullyConnected:
         return weights
 
     def apply(self, parameters: Mapping[str, Tensor], inputs: Tensor) -> Tensor:
+        return self._layer(len(self.sizes) - 1, parameters, self.hidden(parameters, inputs))
+
+    def hidden(self, parameters: Mapping[str, Tensor], inputs: Tensor) -> Tensor:
         hidden = inputs
-        for layer in range(len(self.sizes)):
-            hidden = torch.baddbmm(parameters[f"{layer}.bias"], hidden, parameters[f"{layer}.weight"])
-            if layer < len(self.sizes) - 1:
-                hidden = hidden.relu_()
+        for layer in range(len(self.sizes) - 1):
+            hidden = self._layer(layer, parameters, hidden).relu_()
         return hidden
+
+    def _layer(self, layer: int, parameters: Mapping[str, Tensor], inputs: Tensor) -> Tensor:
+        return torch.baddbmm(parameters[f"{layer}.bias"], inputs, parameters[f"{layer}.weight"])
 
     def description(self) -> dict[str, Any]:
         return {"layers": list(self.sizes)}
@@ -110,6 +118,9 @@ class FromModule:
 
     def _call(self, parameters: dict[str, Tensor], inputs: Tensor) -> Tensor:
         return torch.func.functional_call(self._module, parameters, (inputs,))  # type: ignore[no-any-return]
+
+    def hidden(self, parameters: Mapping[str, Tensor], inputs: Tensor) -> None:
+        return None
 
     def description(self) -> dict[str, Any]:
         return {"module": type(self._module).__qualname__}

@@ -18,7 +18,7 @@ from numpy.random import Generator, default_rng
 from torch import nn
 
 from infonn.arrays import FloatArray, IntArray
-from infonn.beliefs import Belief
+from infonn.beliefs import HIDDEN, Belief
 from infonn.errors import DataError
 from infonn.learners.bodies import Body, as_body
 from infonn.learners.losses import TRIPLET_HINGE, Likelihood, Loss
@@ -96,18 +96,18 @@ class Network:
         _refuse_missing(features)
         if belief.state is None:
             raise DataError("This belief carries no network. Fit a Network, or load one.")
-        return _side_by_side(self._embed(features, belief.state))
+        return _side_by_side(self._embed(features, belief.state)[0])
 
-    def _embed(self, features: FloatArray, state: Mapping[str, FloatArray]) -> FloatArray:
-        """(members, items, dims)."""
+    def _embed(self, features: FloatArray, state: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray | None]:
+        """The members' embeddings (members, items, dims), and what their last layer sees, where the body can tell."""
         scaled = (features - state[FEATURE_MEAN]) / state[FEATURE_SCALE]
-        weights = {name: value for name, value in state.items() if not name.startswith("features.")}
-        slices = [{name: value[i] for name, value in weights.items()} for i in range(self.members)]
-        stack = Stack(self._body, slices, self.device, self.precision)
+        stack = Stack(self._body, [_weights(state, i) for i in range(self.members)], self.device, self.precision)
         inputs = torch.tensor(scaled, dtype=getattr(torch, self.precision), device=self.device)
+        inputs = inputs.expand(self.members, *inputs.shape)
         with torch.no_grad():
-            embedding = stack.embed(inputs.expand(self.members, *inputs.shape))
-        return embedding.cpu().numpy().astype(float)
+            embedding = stack.embed(inputs).cpu().numpy().astype(float)
+            hidden = self._body.hidden(stack.views(), inputs)
+        return embedding, None if hidden is None else hidden.cpu().numpy().astype(float)
 
     @property
     def _body(self) -> Body:
@@ -125,7 +125,7 @@ class Network:
             "response": [belief.response.mu, belief.response.sharpness, belief.response.lapse],
             "standardise": self.standardise,
         }
-        arrays = {f"state/{name}": value for name, value in belief.state.items()}
+        arrays = {f"state/{name}": value for name, value in belief.state.items() if name != HIDDEN}
         np.savez(Path(path), about=np.array(json.dumps(about)), features=self.features, **arrays)  # type: ignore[arg-type]
 
     @classmethod
@@ -155,8 +155,10 @@ class Network:
         return learner, learner._belief(state, ResponseSettings(*about["response"]))
 
     def _belief(self, state: Mapping[str, FloatArray], response: ResponseSettings) -> Belief:
-        members = self._embed(self.features, state)
+        members, hidden = self._embed(self.features, state)
         draws = members if self.members > 1 else None
+        if hidden is not None:
+            state = {**state, HIDDEN: hidden}
         return Belief(_side_by_side(members), draws=draws, response=response, state=state)
 
 
@@ -188,7 +190,7 @@ def fit_stack(
             own = default_rng([seed, member])
             generators.append(own)
             if warm is not None and warm.state is not None:
-                weights.append({k: v[member] for k, v in warm.state.items() if not k.startswith("features.")})
+                weights.append(_weights(warm.state, member))
                 rates.append(first.learning_rate)
             else:
                 weights.append(first._body.initial(learner.features.shape[1:], own))
@@ -222,6 +224,12 @@ def fit_stack(
             response = replace(response, lapse=float(trained.lapse[own_slices].mean()))
         beliefs.append(learner._belief(state, response))
     return beliefs
+
+
+def _weights(state: Mapping[str, FloatArray], member: int) -> dict[str, FloatArray]:
+    """One network's weights out of a belief's state."""
+    beside = (FEATURE_MEAN, FEATURE_SCALE, HIDDEN)
+    return {name: value[member] for name, value in state.items() if name not in beside}
 
 
 def _side_by_side(members: FloatArray) -> FloatArray:
