@@ -29,6 +29,7 @@ TASKS = {
 }
 LEARNERS = {
     "mds": "infonn.learners.mds:MDS",
+    "network": "infonn.learners.network:network",
 }
 STRATEGIES = {
     "random": "infonn.selection.strategies:random",
@@ -37,6 +38,10 @@ STRATEGIES = {
     "info_nn_embedding": "infonn.selection.strategies:info_nn_embedding",
     "info_ranking": "infonn.selection.strategies:info_ranking",
     "entropy": "infonn.selection.strategies:entropy",
+    "random_triplets": "infonn.selection.triplet_batches:random_triplets",
+    "batch_euclidean": "infonn.selection.triplet_batches:batch_euclidean",
+    "batch_centroid": "infonn.selection.triplet_batches:batch_centroid",
+    "batch_gradient": "infonn.selection.triplet_batches:batch_gradient",
 }
 DATASETS = {
     "food73": "infonn.datasets.food:load",

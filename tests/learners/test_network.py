@@ -5,10 +5,10 @@ import pytest
 import torch
 from torch import nn
 
-from infonn.errors import DataError, TrainingError
+from infonn.errors import DataError, TrainingError, UnknownNameError
 from infonn.learners.bodies import FromModule, FullyConnected
 from infonn.learners.losses import Hinge, Likelihood
-from infonn.learners.network import Network, fit_stack
+from infonn.learners.network import Network, fit_stack, network
 from infonn.maths.distances import triplet_margins
 from infonn.maths.responses import ResponseSettings, nearest_log_probs
 from infonn.queries import Answers, draw_queries, no_answers, rank_of_orders, split_into_triplets
@@ -295,3 +295,14 @@ def test_features_of_another_shape_are_refused(rng):
     with pytest.raises(DataError, match="must agree in all settings"):
         fit_stack([learner, Network(features, (4, 3))], [no_answers(3)] * 2, [rng, rng], [None] * 2)
     assert FullyConnected((4, 2)) == learner.network
+
+
+def test_a_study_written_as_data_can_learn_with_a_network(rng):
+    features = items(rng)
+    learner = network(features, layers=[6, 3], loss="likelihood", lapse=0.1, members=2, epochs=3)
+    assert learner.loss == Likelihood(ResponseSettings(1.0, lapse=0.1))
+    assert learner.fit(answers_of(features, 5, rng), rng).draws.shape == (2, N_ITEMS, 3)
+    with pytest.raises(DataError, match="these items have none"):
+        network(None)
+    with pytest.raises(UnknownNameError, match='Did you mean "hinge"'):
+        network(features, loss="hinges")

@@ -19,9 +19,9 @@ from torch import nn
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import HIDDEN, Belief
-from infonn.errors import DataError
+from infonn.errors import DataError, unknown_name
 from infonn.learners.bodies import Body, as_body
-from infonn.learners.losses import TRIPLET_HINGE, Likelihood, Loss
+from infonn.learners.losses import PAPER_RESPONSE, TRIPLET_HINGE, UNIT_RESPONSE, Hinge, Likelihood, Loss
 from infonn.learners.stacks import Stack, Training, train
 from infonn.maths.responses import ResponseSettings
 from infonn.queries import Answers
@@ -72,6 +72,16 @@ class Network:
         self, answers: Sequence[Answers], rngs: Sequence[Generator], starts: Sequence[Belief | None]
     ) -> list[Belief]:
         return fit_stack([self] * len(answers), answers, rngs, starts)
+
+    @staticmethod
+    def fit_stack(
+        learners: Sequence[Network],
+        answers: Sequence[Answers],
+        rngs: Sequence[Generator],
+        starts: Sequence[Belief | None],
+    ) -> list[Belief]:
+        """Studies of learners that `stacks_with` one another, as one stack."""
+        return fit_stack(learners, answers, rngs, starts)
 
     def stacks_with(self, other: object) -> bool:
         """Whether the two train as one stack: equal in all but the items and the validation triplets."""
@@ -160,6 +170,42 @@ class Network:
         if hidden is not None:
             state = {**state, HIDDEN: hidden}
         return Belief(_side_by_side(members), draws=draws, response=response, state=state)
+
+
+def network(
+    features: FloatArray | None,
+    layers: Sequence[int] = (32, 48, 10),
+    loss: Literal["hinge", "likelihood"] = "hinge",
+    margin: float = 1.0,
+    mu: float | None = None,
+    sharpness: float = 1.0,
+    lapse: float = 0.0,
+    fit_lapse: bool = False,
+    epochs: int = 100,
+    learning_rate: float = 1e-3,
+    batch_size: int | None = None,
+    members: int = 1,
+    device: str = "cpu",
+) -> Network:
+    """A neural embedding of the items' features, trained on the answers: for a study written as data."""
+    if features is None:
+        raise DataError("A network learns from features, and these items have none. Add numeric columns, or use mds.")
+    losses: dict[str, Loss] = {
+        "hinge": Hinge(margin, ResponseSettings(mu or PAPER_RESPONSE.mu, sharpness, lapse)),
+        "likelihood": Likelihood(ResponseSettings(mu or UNIT_RESPONSE.mu, sharpness, lapse), fit_lapse),
+    }
+    if loss not in losses:
+        raise unknown_name("Loss", loss, losses)
+    return Network(
+        features,
+        tuple(layers),
+        losses[loss],
+        epochs=epochs,
+        learning_rate=learning_rate,
+        batch_size=batch_size,
+        members=members,
+        device=device,
+    )
 
 
 _SHARED = (
