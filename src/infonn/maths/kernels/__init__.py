@@ -1,0 +1,1 @@
+"""Numba twins of hot loops, each tested against its plain version."""

@@ -1,0 +1,119 @@
+"""Nearest labelled items: of each class, of all; and how far labelled items are. Chunk by chunk, in float32.
+
+Items by labelled items is never held whole: a chunk of rows is one matrix product, and kernels read it while it
+is still in the cache. The one-pass forms are tested against plain loops over exact distances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from infonn.arrays import FloatArray, IntArray
+
+CHUNK = 1 << 20  # products of items and labelled items that stand in memory at once
+
+
+def nearest_of_classes(
+    embedding: FloatArray, items: IntArray, labelled: IntArray, classes: IntArray, n_nearest: int
+) -> IntArray:
+    """For each of `items` the nearest labelled item of each of the `n_nearest` nearest classes: (items, n_nearest).
+
+    `classes` (labelled,) are the classes of `labelled`. Rows are ordered from near to far; where fewer classes
+    have a label, they end in -1.
+    """
+    order = np.argsort(classes, kind="stable")
+    ends = np.cumsum(np.unique(classes, return_counts=True)[1])
+    positions = _nearest(embedding, items, labelled[order], ends, n_nearest)
+    return np.where(positions < 0, -1, labelled[order][positions] if len(labelled) else -1).astype(np.int32)
+
+
+def nearest_labelled(embedding: FloatArray, items: IntArray, labelled: IntArray, n_nearest: int) -> IntArray:
+    """For each of `items` the positions in `labelled` of its nearest ones, near to far: (items, n_nearest)."""
+    every_one = np.arange(1, len(labelled) + 1)
+    return _nearest(embedding, items, labelled, every_one, min(n_nearest, len(labelled)))
+
+
+def labelled_spread(embedding: FloatArray, items: IntArray, labelled: IntArray) -> tuple[float, float]:
+    """Sample deviation and largest of the Euclidean distances from `items` to `labelled`, in one pass."""
+    from infonn.maths.kernels.neighbours import distance_sums
+
+    n, total, total_squared, largest = 0, 0.0, 0.0, 0.0
+    for chunk in _chunks(embedding, items, labelled):
+        sums = distance_sums(chunk.products, chunk.offsets, chunk.squared_norms())
+        n += chunk.products.size
+        total, total_squared, largest = total + sums[0], total_squared + sums[1], max(largest, sums[2])
+    if n < 2:
+        return 0.0, largest**0.5
+    return max((total_squared - total**2 / n) / (n - 1), 0.0) ** 0.5, largest**0.5
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Some items beside all labelled ones: d^2 = squared_norms + offsets - 2 products."""
+
+    rows: slice
+    points: FloatArray  # (rows, dims)
+    centre: FloatArray
+    products: FloatArray  # (rows, labelled), with the labelled ones centred: far from the origin digits would be lost
+    offsets: FloatArray  # (labelled,)
+
+    def squared_norms(self) -> FloatArray:
+        centred = self.points - self.centre
+        norms: FloatArray = np.einsum("ij,ij->i", centred, centred)
+        return norms
+
+
+def _chunks(embedding: FloatArray, items: IntArray, labelled: IntArray) -> Iterator[_Chunk]:
+    if not len(labelled):
+        return
+    points = np.asarray(embedding[labelled], np.float32)
+    centre = points.mean(axis=0)
+    points = points - centre
+    offsets = (points**2).sum(axis=1) + 2 * points @ centre
+    step = max(1, CHUNK // len(labelled))
+    for first in range(0, len(items), step):
+        rows = slice(first, first + step)
+        chunk = np.asarray(embedding[items[rows]], np.float32)
+        yield _Chunk(rows, chunk, centre, chunk @ points.T, offsets)
+
+
+def _nearest(embedding: FloatArray, items: IntArray, labelled: IntArray, ends: IntArray, n_nearest: int) -> IntArray:
+    """Positions in `labelled` of the nearest one of each of the nearest groups, which end at `ends`."""
+    from infonn.maths.kernels.neighbours import nearest_of_groups
+
+    positions = np.full((len(items), n_nearest), -1, np.int32)
+    for chunk in _chunks(embedding, items, labelled):
+        nearest_of_groups(chunk.products, chunk.offsets, ends.astype(np.int64), positions[chunk.rows])
+    return positions
+
+
+def farthest_first(
+    embedding: FloatArray, items: IntArray, labelled: IntArray, size: int
+) -> tuple[IntArray, FloatArray]:
+    """Greedy k-centres: again and again the item farthest from all labelled and chosen ones (Sener & Savarese 2018).
+
+    Gives positions in `items`, and the squared distance of every item to its nearest labelled one before the first
+    choice. Without any label the first centre is the item nearest to the mean.
+    """
+    from infonn.maths.kernels.neighbours import cover
+
+    points = np.ascontiguousarray(embedding[items], np.float32)
+    if len(labelled):
+        nearest = labelled[nearest_labelled(embedding, items, labelled, 1)[:, 0]]
+        nearest_squared = np.empty(len(items), np.float32)
+        for first in range(0, len(items), 1 << 14):
+            rows = slice(first, first + (1 << 14))
+            nearest_squared[rows] = ((points[rows] - embedding[nearest[rows]]) ** 2).sum(axis=1)
+    else:
+        away = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
+        nearest_squared = np.full(len(items), np.finfo(np.float32).max, np.float32)
+        nearest_squared[np.argmin(away)] = np.inf
+    left = nearest_squared.copy()
+    chosen: list[int] = []
+    for _ in range(min(size, len(items))):
+        chosen.append(int(np.argmax(left)))
+        cover(points, chosen[-1], left)
+    return np.array(chosen, np.int64), nearest_squared

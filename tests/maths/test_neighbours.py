@@ -1,0 +1,71 @@
+"""Nearest labelled items against plain loops over exact distances."""
+
+import numpy as np
+import pytest
+
+from infonn.maths import neighbours
+from infonn.maths.neighbours import labelled_spread, nearest_labelled, nearest_of_classes
+
+
+def exact_distances(embedding, items, labelled):
+    return np.array([[np.linalg.norm(embedding[i] - embedding[j]) for j in labelled] for i in items])
+
+
+def plain_nearest_of_classes(embedding, items, labelled, classes, n_nearest):
+    rows = []
+    for distances in exact_distances(embedding, items, labelled):
+        nearest = {}
+        for distance, item, label in sorted(zip(distances, labelled, classes)):
+            nearest.setdefault(label, (distance, item))
+        row = [item for _, item in sorted(nearest.values())][:n_nearest]
+        rows.append(row + [-1] * (n_nearest - len(row)))
+    return np.array(rows)
+
+
+def split(rng, n_items, n_labelled):
+    order = rng.permutation(n_items)
+    return order[n_labelled:], order[:n_labelled]
+
+
+@pytest.mark.parametrize("n_classes", [2, 10, 40])
+@pytest.mark.parametrize("n_nearest", [2, 3, 10])
+def test_nearest_of_classes_is_what_a_plain_loop_finds(rng, n_classes, n_nearest, monkeypatch):
+    monkeypatch.setattr(neighbours, "CHUNK", 1000)  # many chunks
+    embedding = rng.normal(5, 1, (120, 6))
+    items, labelled = split(rng, 120, 30)
+    classes = rng.integers(0, n_classes, 30)
+    found = nearest_of_classes(embedding, items, labelled, classes, n_nearest)
+    assert found.tolist() == plain_nearest_of_classes(embedding, items, labelled, classes, n_nearest).tolist()
+
+
+def test_no_labels_give_rows_of_padding(rng):
+    empty = np.empty(0, np.int64)
+    assert (nearest_of_classes(rng.normal(size=(5, 2)), np.arange(5), empty, empty, 3) == -1).all()
+
+
+def test_far_from_the_origin_neighbours_stay_exact(rng):
+    embedding = (1000 + rng.normal(size=(200, 4))).astype(np.float32)
+    items, labelled = split(rng, 200, 50)
+    distances = exact_distances(embedding.astype(float), items, labelled)
+    found = nearest_labelled(embedding, items, labelled, 1)[:, 0]
+    chosen = distances[np.arange(len(items)), found]
+    assert (chosen <= distances.min(axis=1) + 1e-2).all()
+
+
+def test_nearest_labelled_are_in_order(rng):
+    embedding = rng.normal(size=(60, 3))
+    items, labelled = split(rng, 60, 20)
+    expected = np.argsort(exact_distances(embedding, items, labelled), axis=1)[:, :5]
+    assert nearest_labelled(embedding, items, labelled, 5).tolist() == expected.tolist()
+    assert nearest_labelled(embedding, items, labelled[:2], 5).shape == (40, 2)
+
+
+def test_spread_is_that_of_all_distances(rng, monkeypatch):
+    monkeypatch.setattr(neighbours, "CHUNK", 500)
+    embedding = rng.normal(3, 2, (150, 8))
+    items, labelled = split(rng, 150, 25)
+    distances = exact_distances(embedding, items, labelled)
+    deviation, largest = labelled_spread(embedding, items, labelled)
+    assert deviation == pytest.approx(distances.std(ddof=1), rel=1e-4)
+    assert largest == pytest.approx(distances.max(), rel=1e-5)
+    assert labelled_spread(embedding, items, labelled[:0]) == (0.0, 0.0)

@@ -1,0 +1,88 @@
+"""Label queries: which items and classes stand in them, and what their options are."""
+
+import numpy as np
+import pytest
+
+from infonn.beliefs import Belief
+from infonn.errors import DataError
+from infonn.oracles.labels import LabelOracle
+from infonn.queries import Answers, no_answers
+from infonn.tasks.labels import LabelTask
+
+LINE = np.arange(10.0)[:, None]  # items on a line
+CLASSES = ("low", "middle", "high")
+
+
+def answers_of(items, classes, width=3):
+    queries = np.full((len(items), 1 + width), -1, np.int32)
+    queries[:, 0] = items
+    return Answers(queries, np.array(classes, np.int32), "label")
+
+
+def test_candidates_are_the_nearest_labelled_items_of_the_nearest_classes(rng):
+    task = LabelTask(10, CLASSES, candidates=2)
+    pool = task.propose(Belief(LINE), answers_of([0, 2, 5, 9], [0, 0, 1, 2], 2), rng)
+    by_item = {row[0]: row[1:] for row in pool.tolist()}
+    assert sorted(by_item) == [1, 3, 4, 6, 7, 8]
+    assert by_item[3] == [2, 5]
+    assert by_item[4] == [5, 2]
+    assert by_item[8] == [9, 5]
+
+
+def test_classes_without_a_label_leave_padding(rng):
+    pool = LabelTask(10, CLASSES).propose(Belief(LINE), answers_of([0, 9], [0, 2]), rng)
+    assert pool.shape == (8, 4)
+    assert (pool[:, 3] == -1).all()
+    assert (pool[:, 1:3] >= 0).all()
+
+
+def test_without_any_label_every_item_is_proposed_bare(rng):
+    pool = LabelTask(10, CLASSES).propose(Belief(LINE), no_answers(3, "label"), rng)
+    assert pool[:, 0].tolist() == list(range(10))
+    assert (pool[:, 1:] == -1).all()
+
+
+def test_a_query_compares_no_more_classes_than_there_are():
+    assert LabelTask(10, ("a", "b"), candidates=5).n_nearest == 2
+
+
+def test_a_thousand_classes(rng):
+    embedding = rng.normal(size=(3000, 4))
+    task = LabelTask(3000, tuple(map(str, range(1000))))
+    pool = task.propose(Belief(embedding), answers_of(np.arange(1500), np.arange(1500) % 1000), rng)
+    assert pool.shape == (1500, 4)
+    assert all(len(set((row[1:] % 1000).tolist())) == 3 for row in pool)
+
+
+def test_options_are_all_classes_with_the_item_that_stands_for_each(rng):
+    task = LabelTask(10, CLASSES, candidates=2)
+    pool = task.propose(Belief(LINE), answers_of([0, 5, 9], [0, 1, 2], 2), rng)
+    options = task.options(pool[pool[:, 0] == 6][0])
+    assert [option.label for option in options] == list(CLASSES)
+    assert [option.item for option in options] == [None, 5, 9]
+
+
+def test_the_last_label_of_an_item_counts(rng):
+    task = LabelTask(10, CLASSES, candidates=2)
+    task.propose(Belief(LINE), answers_of([0, 5, 5], [0, 1, 2], 2), rng)
+    assert task.options(np.array([6, 5, 0]))[2].item == 5
+
+
+def test_first_queries_are_distinct_items_or_the_given_ones(rng):
+    drawn = LabelTask(10, CLASSES).first_queries(10, rng)
+    assert sorted(drawn[:, 0].tolist()) == list(range(10))
+    given = LabelTask(10, CLASSES, start=np.array([7, 3, 1])).first_queries(2, rng)
+    assert given[:, 0].tolist() == [7, 3]
+
+
+@pytest.mark.parametrize(
+    "classes, words", [(("a",), "at least 2"), (("a", "b", "a"), '"a" occurs twice'), (("a", " "), "no name")]
+)
+def test_classes_that_make_no_sense_are_refused(classes, words):
+    with pytest.raises(DataError, match=words):
+        LabelTask(10, classes)
+
+
+def test_the_oracle_answers_with_the_true_class(rng):
+    oracle = LabelOracle(np.array([2, 0, 1]))
+    assert oracle.answer(np.array([[1, -1], [0, 2]]), rng).tolist() == [0, 2]
