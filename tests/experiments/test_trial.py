@@ -129,3 +129,21 @@ def test_progress_is_told_of_every_round() -> None:
 def test_a_curve_goes_through_json_and_back() -> None:
     (curve,) = run_setups([setup()])
     assert Curve.from_json(curve.to_json()) == curve
+
+
+def test_learners_that_differ_in_their_items_train_as_one_stack_where_they_say_so():
+    @dataclass(frozen=True)
+    class Agreeable(Stacked):
+        @staticmethod
+        def fit_stack(learners, answers, rngs, starts):
+            learners[0].calls.append([float(learner.features[0]) for learner in learners])
+            return [learner.fit(a, r, s) for learner, a, r, s in zip(learners, answers, rngs, starts)]
+
+        def stacks_with(self, other):
+            return type(other) is type(self) and other.features.shape == self.features.shape
+
+    calls: list = []
+    learners = [Agreeable(np.full(3, float(i)), calls) for i in range(3)]
+    assert stacks([*learners, Agreeable(np.ones(4), calls)]) == [[0, 1, 2], [3]]
+    run_setups([setup(learner=learner, rounds=1, trial=i) for i, learner in enumerate(learners)])
+    assert calls == [[0.0, 1.0, 2.0]] * 2

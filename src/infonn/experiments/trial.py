@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -165,7 +166,10 @@ def _fit(runs: list[_Run], round: int) -> None:
     starts = [run.belief if run.setup.warm else None for run in runs]
     rngs = [run.rng(round, FIT) for run in runs]
     learner = runs[0].setup.learner
-    if hasattr(learner, "fit_many"):
+    if hasattr(learner, "fit_stack"):
+        learners = [run.setup.learner for run in runs]
+        beliefs = learner.fit_stack(learners, [run.answers for run in runs], rngs, starts)
+    elif hasattr(learner, "fit_many"):
         beliefs = learner.fit_many([run.answers for run in runs], rngs, starts)
     else:
         beliefs = [run.setup.learner.fit(run.answers, rng, start) for run, rng, start in zip(runs, rngs, starts)]
@@ -176,12 +180,16 @@ def _fit(runs: list[_Run], round: int) -> None:
 
 
 def stacks(learners: Sequence[Learner]) -> list[list[int]]:
-    """Rows that may be fitted as one model: those of equal learners with `fit_many`; every other row alone."""
+    """Rows that may be fitted as one model: those of equal learners with `fit_many`; every other row alone.
+
+    Learners that may differ in part, such as in their items, say so themselves: `stacks_with`.
+    """
     groups: list[list[int]] = []
     for row, learner in enumerate(learners):
         if hasattr(learner, "fit_many"):
+            same = getattr(learner, "stacks_with", partial(_equal, learner))
             for group in groups:
-                if _equal(learners[group[0]], learner):
+                if same(learners[group[0]]):
                     group.append(row)
                     break
             else:
