@@ -276,6 +276,44 @@ def count_triplets(answers: Answers) -> int:
     return int((lengths * (lengths - 1) // 2).sum() if answers.kind == "ranking" else (lengths - 1).sum())
 
 
+def draw_from_triplets(triplets: IntArray, n: int, n_candidates: int, rng: Generator) -> Answers:
+    """`n` different NN answers of those in `queries_from_triplets`, drawn uniformly without listing them."""
+    ordered = np.unique(triplets[:, :3], axis=0)
+    starts = np.flatnonzero(np.any(np.diff(ordered[:, :2], axis=0, prepend=-1), axis=1))
+    sizes = np.diff(starts, append=len(ordered))
+    counts = np.array([math.comb(int(size), n_candidates - 1) for size in sizes])
+    if counts.sum() < n:
+        raise InvalidQueryError(f"{n} queries were asked for, and the triplets imply {int(counts.sum())}.")
+    found = np.empty((0, n_candidates + 1), np.int32)
+    while len(found) < n:  # draw, drop what came before, until there are enough
+        missing = n - len(found)
+        groups = rng.choice(len(counts), missing, p=counts / counts.sum())
+        chosen = _choose_below(sizes[groups], n_candidates - 1, rng)
+        far = np.sort(ordered[starts[groups][:, None] + chosen, 2], axis=1)
+        found = np.vstack([found, np.hstack([ordered[starts[groups], :2], far])]).astype(np.int32)
+        found = found[np.sort(np.unique(found, axis=0, return_index=True)[1])]
+    order = np.argsort(found[:, 1:], axis=1, kind="stable")
+    queries = np.hstack([found[:, :1], np.take_along_axis(found[:, 1:], order, axis=1)])
+    return Answers(queries, np.argmin(order, axis=1).astype(np.int32))
+
+
+def count_triplet_queries(triplets: IntArray, n_candidates: int) -> int:
+    """How many NN answers `queries_from_triplets` would list."""
+    pairs = np.unique(np.unique(triplets[:, :3], axis=0)[:, :2], axis=0, return_counts=True)[1]
+    return sum(math.comb(int(size), n_candidates - 1) for size in pairs)
+
+
+def _choose_below(sizes: IntArray, n_chosen: int, rng: Generator) -> IntArray:
+    """For each size, `n_chosen` different numbers below it, every choice alike: (n, n_chosen)."""
+    drawn = np.empty((len(sizes), n_chosen), np.int64)
+    for column in range(n_chosen):  # the next of what is left: step over those already taken, smallest first
+        value = rng.integers(0, sizes - column)
+        for taken in np.sort(drawn[:, :column], axis=1).T:
+            value += value >= taken
+        drawn[:, column] = value
+    return drawn
+
+
 def queries_from_triplets(triplets: IntArray, n_candidates: int = 3) -> Answers:
     """All NN answers that triplets imply: for each (reference, near), every choice of C - 1 far items.
 
