@@ -150,6 +150,8 @@ def test_unknown_presets_and_experiments_name_the_near_miss(tmp_path) -> None:
         table.experiment_named("mds_random")
     with pytest.raises(InfonnError, match="at least 1"):
         run_experiment(EXPERIMENT, "smoke", folder=tmp_path, trials=0)
+    with pytest.raises(InfonnError, match='Device "tpu" is unknown'):
+        run_experiment(EXPERIMENT, "smoke", folder=tmp_path, device="tpu")
 
 
 def test_numbers_that_are_not_finite_become_null(tmp_path) -> None:

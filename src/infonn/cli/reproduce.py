@@ -8,6 +8,11 @@ from typing import Annotated, Any
 import typer
 
 
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(reproduce)
+
+
 def reproduce(
     name: Annotated[str | None, typer.Argument(help="The experiment; --list shows all.")] = None,
     preset: Annotated[str, typer.Option(help="smoke (a minute) or paper (as published).")] = "paper",

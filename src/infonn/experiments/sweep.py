@@ -7,11 +7,11 @@ import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from infonn.errors import InfonnError, unknown_name
+from infonn import __version__
+from infonn.errors import InfonnError, MissingPartError, unknown_name
 from infonn.experiments.journal import Journal, plain, write_json
 from infonn.experiments.trial import Curve, Probe, Setup, run_setups, stacks
 
@@ -93,6 +93,7 @@ def run_experiment(
     settings.pop("trials", None)
     if n_trials < 1:
         raise InfonnError(f"{n_trials} trials; at least 1 is needed.")
+    _check_device(device)
     plan = Plan(settings, seed, device)
     folder = Path("runs") / experiment.name if folder is None else folder
     spec = {"experiment": experiment.name, "preset": preset, "settings": settings, "seed": seed, "device": device}
@@ -116,7 +117,7 @@ def run_experiment(
         "title": experiment.title,
         "where": experiment.where,
         "preset": preset,
-        "version": infonn_version(),
+        "version": __version__,
         "spec": {**spec, "trials": n_trials},
         "seeds": [plan.seed_of(trial) for trial in range(n_trials)],
         "seconds": round(journal.seconds, 1),
@@ -186,12 +187,16 @@ def _blocks(n_trials: int, together: int, processes: int) -> list[list[int]]:
     return [list(range(first, min(first + size, n_trials))) for first in range(0, n_trials, size)]
 
 
-def infonn_version() -> str:
-    """The version installed; from a bare source tree, "source"."""
-    try:
-        return version("infonn")
-    except PackageNotFoundError:
-        return "source"
+def _check_device(device: str) -> None:
+    if device != "cpu" and not device.startswith("cuda"):
+        raise InfonnError(f'Device "{device}" is unknown. Known: "cpu", "cuda", "cuda:0" and so on.')
+    if device != "cpu":
+        try:
+            import torch
+        except ImportError:
+            raise MissingPartError(f'Device "{device}" needs torch: pip install "infonn[deep]".') from None
+        if not torch.cuda.is_available():
+            raise InfonnError(f'Device "{device}" was asked for, and torch finds no GPU here. Use --device cpu.')
 
 
 def machine(device: str) -> dict[str, Any]:
