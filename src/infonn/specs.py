@@ -15,9 +15,9 @@ from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from infonn.arrays import FloatArray
+from infonn.arrays import FloatArray, IntArray
 from infonn.errors import DataError, InfonnError, MissingPartError, StudyError, unknown_name
-from infonn.framework import Learner, Oracle, Storage, Strategy, Task
+from infonn.framework import Learner, Storage, Strategy, Task
 from infonn.records import StudyRecord
 from infonn.study import Study, check_same_study
 
@@ -44,7 +44,10 @@ STRATEGIES = {
     "batch_gradient": "infonn.selection.triplet_batches:batch_gradient",
 }
 DATASETS = {
-    "food73": "infonn.datasets.food:load",
+    "food73": "infonn.datasets.named:food73",
+    "alien_eggs": "infonn.datasets.named:alien_eggs",
+    "gaussian": "infonn.datasets.named:gaussian",
+    "mahalanobis": "infonn.datasets.named:mahalanobis",
 }
 STORAGES = {
     "memory": "infonn.storage.memory:MemoryStorage",
@@ -65,7 +68,7 @@ SPEC: dict[str, dict[str, Any]] = {
     "oracle": {"name": ""},
     "people": {},
 }
-_OPEN_TABLES = ("learner", "strategy", "oracle")  # beside `name` they hold the part's own settings
+_OPEN_TABLES = ("items", "learner", "strategy", "oracle")  # these also hold the part's own settings
 
 
 # --- names to parts --------------------------------------------------------------------------------
@@ -84,8 +87,14 @@ def load_part(kind: str, table: Mapping[str, str], name: str) -> Any:
         raise
 
 
-def build_part(kind: str, table: Mapping[str, str], name: str, settings: Mapping[str, Any], **context: Any) -> Any:
-    """The part, made from its settings and whatever of `context` it asks for."""
+def build_part(
+    kind: str,
+    table: Mapping[str, str],
+    name: str,
+    settings: Mapping[str, Any],
+    context: Mapping[str, Any],
+) -> Any:
+    """The part, made from its settings and whatever of `context` (items, features, ...) it asks for."""
     part = load_part(kind, table, name)
     parameters = inspect.signature(part).parameters
     allowed = [key for key in parameters if key not in context]
@@ -158,25 +167,25 @@ def _same_type(value: Any, default: Any) -> bool:
     return type(value) is type(default)
 
 
-def build_study(spec: Mapping[str, Any], storage: Storage, items: ItemSet | None = None) -> Study:
-    """The study that `spec` describes, on a storage that holds it already; `items` saves reading them again."""
+def build_study(spec: Mapping[str, Any], storage: Storage, pool: IntArray | None = None) -> Study:
+    """The study that `spec` describes, on a storage that holds it already; `pool` limits what may be asked."""
     full = check_spec(spec)
     name = full["study"]["name"]
     kept = storage.items(name)
-    features = storage.features(name) if items is None else items.features
     queries = full["queries"]
     context = {
         "names": [item.name for item in kept],
         "n_items": len(kept),
-        "features": features,
+        "features": storage.features(name),
         "candidates": queries["candidates"],
         "kind": queries["kind"],
         "pool_size": queries["pool_size"],
+        "pool": pool,
     }
     task_name = full["study"]["task"]
-    task: Task = build_part("Task", TASKS, task_name, {}, **context)
-    learner: Learner = _build_named("Learner", LEARNERS, full["learner"], **context)
-    strategy: Strategy = _build_named("Strategy", STRATEGIES, full["strategy"], **context)
+    task: Task = build_part("Task", TASKS, task_name, {}, context)
+    learner: Learner = _build_named("Learner", LEARNERS, full["learner"], context)
+    strategy: Strategy = _build_named("Strategy", STRATEGIES, full["strategy"], context)
     return Study(
         name,
         storage,
@@ -191,9 +200,9 @@ def build_study(spec: Mapping[str, Any], storage: Storage, items: ItemSet | None
     )
 
 
-def _build_named(kind: str, table: Mapping[str, str], values: Mapping[str, Any], **context: Any) -> Any:
+def _build_named(kind: str, table: Mapping[str, str], values: Mapping[str, Any], context: Mapping[str, Any]) -> Any:
     settings = {key: value for key, value in values.items() if key != "name"}
-    return build_part(kind, table, values["name"], settings, **context)
+    return build_part(kind, table, values["name"], settings, context)
 
 
 def create_study(
@@ -213,7 +222,7 @@ def create_study(
 ) -> Study:
     """A new study of `items` (names, an items.csv, a folder of images), ready to `ask` and `tell`.
 
-    `learner` and `strategy` are names, or tables like {"name": "mds", "dims": 3}. The first `first` questions are
+    `learner` and `strategy` are names, or tables like {"name": "mds", "n_dims": 3}. The first `first` questions are
     random. With `load_if_exists` a stored study of this name and these settings goes on.
     """
     spec = {
@@ -228,7 +237,13 @@ def create_study(
     return start_study(spec, as_items(items, features), opened, load_if_exists)
 
 
-def start_study(spec: Mapping[str, Any], items: ItemSet, storage: Storage, load_if_exists: bool = False) -> Study:
+def start_study(
+    spec: Mapping[str, Any],
+    items: ItemSet,
+    storage: Storage,
+    load_if_exists: bool = False,
+    pool: IntArray | None = None,
+) -> Study:
     """Build the study, so that what is wrong shows first; then put it into the storage, or go on with it."""
     full = check_spec(spec)
     if full["learner"]["name"] == "default":
@@ -239,23 +254,18 @@ def start_study(spec: Mapping[str, Any], items: ItemSet, storage: Storage, load_
         raise StudyError(f'Study "{name}" exists already. Load it with load_if_exists=True, or use another name.')
     if exists:
         check_same_study(name, storage.study(name).spec, full)
-        return build_study(full, storage, items)
+        return build_study(full, storage, pool)
     from infonn.storage.memory import MemoryStorage
 
     record = StudyRecord(name, full, full["study"]["seed"], time.time())
     rehearsal = MemoryStorage()
     rehearsal.create_study(record, items.items, items.features)
-    build_study(full, rehearsal, items)
+    build_study(full, rehearsal, pool)
     storage.create_study(record, items.items, items.features)
-    return build_study(full, storage, items)
+    return build_study(full, storage, pool)
 
 
 def load_study(storage: str | Storage, name: str) -> Study:
     """A stored study, built from what the storage holds."""
     opened = open_storage(storage) if isinstance(storage, str) else storage
     return build_study(opened.study(name).spec, opened)
-
-
-def build_oracle(values: Mapping[str, Any], dataset: Any) -> Oracle:
-    """The oracle of a simulation."""
-    raise NotImplementedError
