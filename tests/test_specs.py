@@ -67,7 +67,7 @@ def test_a_repeated_name_is_refused() -> None:
 
 
 def test_a_stored_study_goes_on_and_other_settings_are_refused(tmp_path) -> None:
-    url = f"jsonl://{tmp_path}/s.jsonl"
+    url = f"jsonl:///{tmp_path}/s.jsonl"  # three slashes and an absolute path
     study = create_study(NAMES, storage=url, name="fruit")
     study.tell(study.ask()[0].id, 0)
     study.storage.close()
