@@ -4,9 +4,12 @@ import subprocess
 import sys
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from infonn.cli.main import app
+from infonn.cli.reproduce import _run_all
+from infonn.errors import DataError
 from infonn.experiments.table import EXPERIMENTS
 
 
@@ -31,3 +34,17 @@ def test_mistakes_get_one_sentence(arguments, sentence, tmp_path) -> None:
     assert done.returncode == 2
     assert sentence in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+def test_all_goes_on_past_an_experiment_that_cannot_run(capsys) -> None:
+    ran = []
+
+    def run(name, place):
+        if name == "second":
+            raise DataError("There is no data.")
+        ran.append((name, place))
+
+    failures = _run_all(["first", "second", "third"], run, Console())
+    assert failures == ["second"]
+    assert ran == [("first", "1 of 3: first. "), ("third", "3 of 3: third. ")]
+    assert "There is no data." in capsys.readouterr().out

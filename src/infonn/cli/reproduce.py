@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,12 +15,12 @@ def register(app: typer.Typer) -> None:
 
 
 def reproduce(
-    name: Annotated[str | None, typer.Argument(help="The experiment; --list shows all.")] = None,
+    name: Annotated[str | None, typer.Argument(help='The experiment, or "all"; --list shows them.')] = None,
     preset: Annotated[str, typer.Option(help="smoke (a minute) or paper (as published).")] = "paper",
     trials: Annotated[int | None, typer.Option(help="Trials, in place of the preset's.", min=1)] = None,
     seed: Annotated[int, typer.Option(help="Seed of the first trial's stream.", min=0)] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda, for learners that use torch.")] = "cpu",
-    out: Annotated[Path | None, typer.Option(help="Folder for results; runs/NAME by default.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for results; runs/NAME by default (for all: runs).")] = None,
     processes: Annotated[int, typer.Option(help="Split the trials over this many processes.", min=1)] = 1,
     restart: Annotated[bool, typer.Option("--restart", help="Forget an earlier run in the folder.")] = False,
     show: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
@@ -33,38 +34,69 @@ def reproduce(
         return
 
     from infonn.experiments.sweep import run_experiment
-    from infonn.experiments.table import experiment_named
+    from infonn.experiments.table import EXPERIMENTS, experiment_named
 
-    experiment = experiment_named(name)
-    console.print(f"[bold]{experiment.title}[/bold]  ({experiment.where})")
-    folder = Path("runs") / name if out is None else out
-    with _Bars(console) as bars:
-        results = run_experiment(
-            experiment,
-            preset,
-            trials=trials,
-            seed=seed,
-            device=device,
-            folder=folder,
-            processes=processes,
-            restart=restart,
-            report=bars.report,
-            say=console.print,
-        )
-    _summary(console, results)
-    console.print(f"Written to [bold]{folder}[/bold]: results.json and figures (.svg, .png).")
+    def run(one: str, folder: Path, place: str = "") -> None:
+        experiment = experiment_named(one)
+        console.print(f"[bold]{place}{experiment.title}[/bold]  ({experiment.where})")
+        with _Bars(console) as bars:
+            results = run_experiment(
+                experiment,
+                preset,
+                trials=trials,
+                seed=seed,
+                device=device,
+                folder=folder,
+                processes=processes,
+                restart=restart,
+                report=bars.report,
+                say=console.print,
+            )
+        _summary(console, results)
+        console.print(f"Written to [bold]{folder}[/bold]: results.json and figures (.svg, .png).")
+
+    if name != "all":
+        run(name, Path("runs") / name if out is None else out)
+        return
+    failures = _run_all(EXPERIMENTS, lambda one, place: run(one, (out or Path("runs")) / one, place), console)
+    if failures:
+        console.print(f"[red]{len(failures)} of {len(EXPERIMENTS)} did not run: {', '.join(failures)}.[/red]")
+        raise typer.Exit(1)
+
+
+def _run_all(names: Iterable[str], run: Callable[[str, str], None], console: Any) -> list[str]:
+    """Run each; one that cannot run here (for want of data, say) is told and does not stop the others."""
+    from infonn.errors import InfonnError
+
+    failures = []
+    names = list(names)
+    for number, name in enumerate(names, 1):
+        try:
+            run(name, f"{number} of {len(names)}: {name}. ")
+        except InfonnError as error:
+            console.print(f"[red]{error}[/red]")
+            failures.append(name)
+    return failures
 
 
 def _list(console: Any) -> None:
     from rich.table import Table
 
-    from infonn.experiments.table import EXPERIMENTS
+    from infonn.experiments.table import EXPERIMENTS, experiment_named
 
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("name", style="bold")
     table.add_column("what it shows")
+    table.add_column("where in the paper")
+    table.add_column("minutes (smoke / paper), 2 cores")
     for name, (_, title) in sorted(EXPERIMENTS.items()):
-        table.add_row(name, title)
+        try:
+            experiment = experiment_named(name)
+        except ImportError as error:  # the list is for everybody, also without the extras
+            table.add_row(name, title, "", f"needs {error.name}")
+            continue
+        minutes = " / ".join(f"{experiment.minutes[preset]:g}" for preset in ("smoke", "paper"))
+        table.add_row(name, title, experiment.where, minutes)
     console.print(table)
 
 
