@@ -53,6 +53,7 @@ def reproduce(
                 say=console.print,
             )
         _summary(console, results)
+        _show_tables(console, folder)
         console.print(f"Written to [bold]{folder}[/bold]: results.json and figures (.svg, .png).")
 
     if name != "all":
@@ -151,6 +152,13 @@ def _summary(console: Any, results: dict[str, Any]) -> None:
     for claim in results["claims"]:
         mark = {True: "[green]holds[/green]", False: "[red]fails[/red]", None: "[yellow]open[/yellow]"}[claim["holds"]]
         console.print(f"{mark}  {claim['text']}  [dim]({claim['where']})[/dim]")
+
+
+def _show_tables(console: Any, folder: Path) -> None:
+    from rich.markdown import Markdown
+
+    for path in sorted(folder.glob("*.md")):
+        console.print(Markdown(path.read_text(encoding="utf-8")))
 
 
 def _median_last(curves: Any, measure: str) -> str:

@@ -64,6 +64,7 @@ class Experiment:
     build: Callable[[Plan, int], Sequence[Setup | Probe]]
     claims: Callable[[Sequence[Curve]], Sequence[Claim]]
     figures: Callable[[Sequence[Curve]], Mapping[str, Figure]]
+    tables: Callable[[Sequence[Curve]], Mapping[str, str]] = lambda curves: {}  # name -> Markdown
     together: int = 1
     notes: Sequence[str] = field(default=())  # departures from the paper, and what a reader should know
 
@@ -127,6 +128,8 @@ def run_experiment(
         "claims": [vars(claim) for claim in experiment.claims(curves)],
     }
     write_json(folder / "results.json", results)
+    for name, table in experiment.tables(curves).items():
+        (folder / f"{name}.md").write_text(table, encoding="utf-8")
     from infonn.plots.look import save
 
     for name, figure in experiment.figures(curves).items():
