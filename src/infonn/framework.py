@@ -219,6 +219,8 @@ class LiveStorage(Storage, Protocol):
 
     def file(self, study: str, path: str) -> ItemFile | None: ...
 
+    def files(self, study: str) -> list[str]: ...
+
     # --- people ------------------------------------------------------------------------------------
 
     def join(self, study: str, outside_id: str | None = None, details: Mapping[str, Any] | None = None) -> Respondent:
@@ -239,6 +241,10 @@ class LiveStorage(Storage, Protocol):
 
     def serve(self, study: str, respondent: str, n: int, serving: Serving) -> list[Question]:
         """As `take`, with practice, catch, hold-out and overlap as `serving` says, and a fallback for a dry queue."""
+        ...
+
+    def asked_queries(self, study: str) -> list[tuple[int, ...]]:
+        """Every query that was handed out or answered."""
         ...
 
     def exchange(self, study: str, answer: Answer, n: int, serving: Serving) -> tuple[Answer, list[Question]]:

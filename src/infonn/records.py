@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, Self
 
+from infonn.errors import AlreadyAnsweredError, InvalidQueryError
 from infonn.queries import Kind
 
 Purpose = Literal["train", "hold_out", "catch", "practice"]
@@ -150,3 +152,28 @@ class StudyRecord(_Record):
     created_at: float = 0.0
     archived: bool = False
     key: str = field(default_factory=lambda: secrets.token_urlsafe(16))  # the participants' link ends in it
+
+
+def check_response(question: Question, response: int | None, outcome: str) -> None:
+    """Refuse what cannot be an answer to `question`."""
+    if outcome not in ("answered", "skipped", "cannot_tell"):
+        raise InvalidQueryError(f'Outcome "{outcome}" is unknown. Known: answered, cannot_tell, skipped.')
+    if (response is None) != (outcome != "answered"):
+        raise InvalidQueryError(
+            f'Question {question.id}: response {response} with outcome "{outcome}". '
+            'An answer has a response; "skipped" and "cannot_tell" have none.'
+        )
+    if response is not None and not 0 <= response < len(question.options):
+        raise InvalidQueryError(
+            f"Question {question.id}: response {response} is none of its {len(question.options)} options, "
+            f"numbered 0 to {len(question.options) - 1}."
+        )
+
+
+def second_answer(earlier: Answer) -> AlreadyAnsweredError:
+    """The refusal of another answer to the same question."""
+    when = time.strftime("%H:%M", time.gmtime(earlier.received_at))
+    who = f"participant {earlier.respondent}" if earlier.respondent else "somebody"
+    return AlreadyAnsweredError(
+        f"Question {earlier.question_id} was already answered by {who} at {when} UTC; the second answer was not stored."
+    )

@@ -13,11 +13,11 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.errors import DataError, InfonnError, MissingPartError, StudyError, unknown_name
-from infonn.framework import Learner, Storage, Strategy, Task
+from infonn.framework import Learner, LiveStorage, Storage, Strategy, Task
 from infonn.records import StudyRecord
 from infonn.study import Study, check_same_study
 
@@ -52,6 +52,9 @@ DATASETS = {
 STORAGES = {
     "memory": "infonn.storage.memory:MemoryStorage",
     "jsonl": "infonn.storage.journal:JournalStorage",
+    "sqlite": "infonn.storage.sql:SqlStorage",
+    "postgresql": "infonn.storage.sql:SqlStorage",
+    "postgresql+psycopg": "infonn.storage.sql:SqlStorage",
 }
 DEFAULT_LEARNERS = {  # by task, and by whether the items bring features
     ("similarity", False): "mds",
@@ -116,12 +119,22 @@ def describe(kind: str, table: Mapping[str, str]) -> dict[str, str]:
 
 
 def open_storage(url: str) -> Storage:
-    """`memory://`, or `jsonl:///path/results.jsonl`."""
+    """`memory://`, `jsonl:///results.jsonl`, `sqlite:///study.db`, or `postgresql+psycopg://user@host/database`."""
     scheme, separator, path = url.partition("://")
     if not separator:
-        raise StudyError(f'Storage "{url}" is no URL. Examples: memory://, jsonl:///results.jsonl.')
+        raise StudyError(f'Storage "{url}" is no URL. Examples: memory://, sqlite:///study.db, jsonl:///results.jsonl.')
     part: Callable[..., Storage] = load_part("Storage", STORAGES, scheme)
-    return part(path.removeprefix("/")) if path else part()
+    if scheme in ("memory", "jsonl"):
+        return part(path.removeprefix("/")) if path else part()
+    return part(url)
+
+
+def open_live_storage(url: str) -> LiveStorage:
+    """A storage that servers and workers can share."""
+    storage = open_storage(url)
+    if url.startswith("jsonl://"):
+        raise StudyError(f"{url} is a results file for one script. To serve people use sqlite:///study.db.")
+    return cast("LiveStorage", storage)
 
 
 # --- studies as data -------------------------------------------------------------------------------

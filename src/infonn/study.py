@@ -14,10 +14,10 @@ from numpy.random import Generator, default_rng
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
-from infonn.errors import AlreadyAnsweredError, InvalidQueryError, StudyError
+from infonn.errors import AlreadyAnsweredError, StudyError
 from infonn.framework import Answered, Learner, Measure, Oracle, Situation, Storage, Strategy, Task
 from infonn.queries import Answers, Kind, not_among, padded_queries, stack_queries
-from infonn.records import Answer, Outcome, Purpose, Question, Round
+from infonn.records import Answer, Outcome, Purpose, Question, Round, check_response
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -115,7 +115,7 @@ class Study:
         Telling the same answer again (same `answer_id`, or same question, person and response) is one answer.
         """
         question = question_id if isinstance(question_id, Question) else self.storage.question(self.name, question_id)
-        _check_response(question, response, outcome)
+        check_response(question, response, outcome)
         answer = Answer(
             id=answer_id or f"{question.id}/{respondent}",
             question_id=question.id,
@@ -271,21 +271,6 @@ class Study:
             model_version=n_answers if used != "random" else 0,
             score=score,
             created_at=time.time(),
-        )
-
-
-def _check_response(question: Question, response: int | None, outcome: Outcome) -> None:
-    if outcome not in ("answered", "skipped", "cannot_tell"):
-        raise InvalidQueryError(f'Outcome "{outcome}" is unknown. Known: answered, cannot_tell, skipped.')
-    if (response is None) != (outcome != "answered"):
-        raise InvalidQueryError(
-            f'Question {question.id}: response {response} with outcome "{outcome}". '
-            'An answer has a response; "skipped" and "cannot_tell" have none.'
-        )
-    if response is not None and not 0 <= response < len(question.options):
-        raise InvalidQueryError(
-            f"Question {question.id}: response {response} is none of its {len(question.options)} options, "
-            f"numbered 0 to {len(question.options) - 1}."
         )
 
 

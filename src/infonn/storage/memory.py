@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import math
+import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Any, Literal
 
+import numpy as np
+
 from infonn.arrays import FloatArray
 from infonn.errors import AlreadyAnsweredError, StudyError, UnknownQuestionError
-from infonn.framework import Answered
-from infonn.records import Answer, Item, Purpose, Question, Round, StudyRecord
+from infonn.framework import Answered, Serving
+from infonn.records import (
+    Answer,
+    Counts,
+    Item,
+    ItemFile,
+    Purpose,
+    Question,
+    Respondent,
+    Round,
+    StudyRecord,
+    check_response,
+    second_answer,
+)
+from infonn.storage.desk import deal, key_of
+
+AT_WORK_S = 120.0
 
 
 @dataclass
@@ -19,14 +38,29 @@ class _Study:
     record: StudyRecord
     items: list[Item]
     features: FloatArray | None
-    questions: dict[str, Question] = field(default_factory=dict)
-    leases: dict[str, tuple[str, float]] = field(default_factory=dict)  # question -> respondent, end
-    answers: dict[str, Answer] = field(default_factory=dict)
-    answer_of: dict[str, str] = field(default_factory=dict)  # question -> answer id
-    excluded: set[str] = field(default_factory=set)
-    rounds: list[Round] = field(default_factory=list)
+    files: dict[str, ItemFile]
+    questions: dict[str, Question] = field(default_factory=dict)  # in the order of the queue
+    states: dict[str, str] = field(default_factory=dict)  # open, leased, answered, withdrawn
+    leases: dict[tuple[str, str], float] = field(default_factory=dict)  # question, respondent -> end
+    answers: dict[str, Answer] = field(default_factory=dict)  # in the order of arrival
+    of_question: dict[str, list[str]] = field(default_factory=dict)  # question -> ids of its answers
+    seen: dict[str, set[str]] = field(default_factory=dict)  # respondent -> keys answered
+    waiting: dict[str, None] = field(default_factory=dict)  # questions open or leased, in the order of the queue
+    people: dict[str, _Person] = field(default_factory=dict)
+    details: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    rounds: dict[int, Round] = field(default_factory=dict)
     models: dict[int, Mapping[str, Any]] = field(default_factory=dict)
-    claim: tuple[str, float] = ("", 0.0)
+    notes: dict[str, Any] = field(default_factory=dict)
+    claim: tuple[str, float] = ("", -math.inf)
+    changes: int = 0
+
+
+@dataclass
+class _Person:
+    record: Respondent
+    n_done: int = 0
+    n_practice: int = 0
+    n_catch: int = 0
 
 
 class MemoryStorage:
@@ -34,21 +68,45 @@ class MemoryStorage:
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._studies: dict[str, _Study] = {}
+        self._settings: dict[str, str] = {}
         self._lock = RLock()
         self._clock = clock
 
-    def create_study(self, record: StudyRecord, items: Sequence[Item], features: FloatArray | None = None) -> None:
+    # --- studies -----------------------------------------------------------------------------------
+
+    def create_study(
+        self,
+        record: StudyRecord,
+        items: Sequence[Item],
+        features: FloatArray | None = None,
+        files: Sequence[ItemFile] = (),
+    ) -> None:
         with self._lock:
             if record.name in self._studies:
                 raise StudyError(f'Study "{record.name}" exists already. Load it with load_if_exists=True.')
-            self._studies[record.name] = _Study(record, list(items), features)
+            record = replace(record, created_at=record.created_at or self._clock())
+            self._studies[record.name] = _Study(record, list(items), features, {file.path: file for file in files})
 
     def study(self, name: str) -> StudyRecord:
         return self._get(name).record
 
+    def study_by_key(self, key: str) -> StudyRecord | None:
+        return next((record for record in self.studies() if record.key == key), None)
+
     def studies(self) -> list[StudyRecord]:
         with self._lock:
             return [study.record for study in self._studies.values()]
+
+    def change_study(
+        self, name: str, *, archived: bool | None = None, spec: Mapping[str, Any] | None = None
+    ) -> StudyRecord:
+        with self._lock:
+            kept = self._get(name)
+            if archived is not None:
+                kept.record = replace(kept.record, archived=archived)
+            if spec is not None:
+                kept.record = replace(kept.record, spec=spec)
+            return kept.record
 
     def items(self, study: str) -> list[Item]:
         return list(self._get(study).items)
@@ -56,37 +114,94 @@ class MemoryStorage:
     def features(self, study: str) -> FloatArray | None:
         return self._get(study).features
 
+    def file(self, study: str, path: str) -> ItemFile | None:
+        return self._get(study).files.get(path)
+
+    def files(self, study: str) -> list[str]:
+        return sorted(self._get(study).files)
+
+    # --- people ------------------------------------------------------------------------------------
+
+    def join(self, study: str, outside_id: str | None = None, details: Mapping[str, Any] | None = None) -> Respondent:
+        with self._lock:
+            kept = self._get(study)
+            for name, known in kept.details.items():
+                if outside_id is not None and known["outside_id"] == outside_id:
+                    return kept.people[name].record
+            person = self._person(kept, f"p-{secrets.token_hex(6)}").record
+            if outside_id is not None or details:
+                kept.details[person.name] = {"outside_id": outside_id, **(details or {})}
+            return person
+
+    def respondents(self, study: str) -> list[Respondent]:
+        with self._lock:
+            return [person.record for person in self._get(study).people.values()]
+
+    def exclude(self, study: str, respondent: str, excluded: bool = True) -> None:
+        with self._lock:
+            kept = self._get(study)
+            person = self._person(kept, respondent)
+            person.record = replace(person.record, excluded=excluded)
+            kept.changes += 1
+
+    def details(self, study: str) -> dict[str, Mapping[str, Any]]:
+        return dict(self._get(study).details)
+
+    def purge_details(self, study: str) -> int:
+        with self._lock:
+            kept = self._get(study)
+            n_people = len(kept.details)
+            kept.details.clear()
+            return n_people
+
+    # --- questions ---------------------------------------------------------------------------------
+
     def add_questions(self, study: str, questions: Sequence[Question]) -> None:
         with self._lock:
-            self._get(study).questions.update({question.id: question for question in questions})
+            kept = self._get(study)
+            for question in questions:
+                kept.questions[question.id] = question
+                kept.states[question.id] = "open"
+                kept.waiting[question.id] = None
 
     def take(self, study: str, respondent: str, n: int, lease_s: float) -> list[Question]:
+        return self.serve(study, respondent, n, Serving(lease_s))
+
+    def serve(self, study: str, respondent: str, n: int, serving: Serving) -> list[Question]:
         with self._lock:
-            kept, now = self._get(study), self._clock()
-            waiting = [q for q in kept.questions.values() if q.id not in kept.answer_of]
-            held = [q for q in waiting if self._holder(kept, q.id, now) == respondent]
-            free = [q for q in waiting if self._holder(kept, q.id, now) is None]
-            taken = (held + free)[:n]
-            kept.leases.update({q.id: (respondent, now + lease_s) for q in taken})
-            return taken
+            desk = self._desk(study, respondent)
+            dealt = deal(desk, n, serving)
+            desk.leave()
+            return dealt
 
     def replace_open(self, study: str, questions: Sequence[Question]) -> None:
         with self._lock:
             kept, now = self._get(study), self._clock()
-            waiting = [q for q in kept.questions.values() if self._state(kept, q.id, now) == "open"]
-            self.drop_questions(study, [q.id for q in waiting if q.purpose == "train"])
+            _release_expired(kept, now)
+            for question_id in list(kept.waiting):
+                question = kept.questions[question_id]
+                if kept.states[question_id] == "open" and question.purpose == "train" and question.copy_of is None:
+                    if question.asked_at is None:
+                        self.drop_questions(study, [question_id])
+                    else:  # stays on record, as a late answer may come
+                        kept.states[question_id] = "withdrawn"
+                        del kept.waiting[question_id]
             self.add_questions(study, questions)
 
     def drop_questions(self, study: str, question_ids: Sequence[str]) -> None:
         """Forget questions that nobody answered."""
         with self._lock:
+            kept = self._get(study)
             for question_id in question_ids:
-                del self._get(study).questions[question_id]
+                del kept.questions[question_id], kept.states[question_id]
+                kept.waiting.pop(question_id, None)
 
     def questions(self, study: str, state: Literal["open", "leased", "answered", "all"] = "all") -> list[Question]:
         with self._lock:
             kept, now = self._get(study), self._clock()
-            return [q for q in kept.questions.values() if state in ("all", self._state(kept, q.id, now))]
+            if state == "all":
+                return list(kept.questions.values())
+            return [question for question in kept.questions.values() if _state(kept, question, now) == state]
 
     def question(self, study: str, question_id: str) -> Question:
         question = self._get(study).questions.get(question_id)
@@ -94,60 +209,168 @@ class MemoryStorage:
             raise UnknownQuestionError(f'Question "{question_id}" was never asked in study "{study}".')
         return question
 
-    def add_answer(self, study: str, answer: Answer) -> Answer:
+    def asked_queries(self, study: str) -> list[tuple[int, ...]]:
         with self._lock:
             kept = self._get(study)
-            if answer.id in kept.answers:
-                return kept.answers[answer.id]
-            self.question(study, answer.question_id)
-            earlier = kept.answers.get(kept.answer_of.get(answer.question_id, ""))
-            if earlier is not None:
-                when = time.strftime("%H:%M", time.gmtime(earlier.received_at))
-                who = f"participant {earlier.respondent}" if earlier.respondent else "somebody"
-                raise AlreadyAnsweredError(
-                    f"Question {answer.question_id} was already answered by {who} at {when} UTC; "
-                    "the second answer was not stored."
-                )
-            holder = kept.leases.pop(answer.question_id, None)
-            late = holder is not None and holder[1] < self._clock()
-            stored = replace(answer, received_at=answer.received_at or self._clock(), late=answer.late or late)
-            kept.answers[stored.id] = stored
-            kept.answer_of[stored.question_id] = stored.id
+            return [
+                question.query
+                for question in kept.questions.values()
+                if question.asked_at is not None or kept.states[question.id] == "answered"
+            ]
+
+    # --- answers -----------------------------------------------------------------------------------
+
+    def add_answer(self, study: str, answer: Answer) -> Answer:
+        with self._lock:
+            desk = self._desk(study, answer.respondent)
+            stored = self._accept(desk, answer, must_hold=False)
+            desk.leave()
             return stored
 
-    def undo(self, study: str, answer_id: str) -> Answer:
+    def exchange(self, study: str, answer: Answer, n: int, serving: Serving) -> tuple[Answer, list[Question]]:
+        with self._lock:
+            desk = self._desk(study, answer.respondent)
+            stored = self._accept(desk, answer, must_hold=True)
+            dealt = deal(desk, n, serving)
+            desk.leave()
+            return stored, dealt
+
+    def _accept(self, desk: _MemoryDesk, answer: Answer, must_hold: bool) -> Answer:
+        kept = desk.kept
+        before = kept.answers.get(answer.id)
+        if before is not None:
+            if (before.question_id, before.respondent) != (answer.question_id, answer.respondent):
+                raise AlreadyAnsweredError(
+                    f'Answer id "{answer.id}" belongs to another answer; this one was not stored.'
+                )
+            return before
+        question = self.question(desk.study, answer.question_id)
+        lease_end = kept.leases.get((question.id, answer.respondent))
+        if must_hold and lease_end is None:
+            raise UnknownQuestionError(f'Question "{question.id}" was not handed to participant {answer.respondent}.')
+        check_response(question, answer.response, answer.outcome)
+        for earlier in (kept.answers[name] for name in kept.of_question.get(question.id, [])):
+            stranger = lease_end is None and earlier.outcome != "skipped"
+            if not earlier.undone and (earlier.respondent == answer.respondent or stranger):
+                raise second_answer(earlier)
+        taken_over = kept.states[question.id] == "leased" and question.respondent != answer.respondent
+        late = answer.late or (lease_end is not None and (lease_end <= desk.now or taken_over))
+        if not taken_over:
+            kept.states[question.id] = "answered"
+            kept.waiting.pop(question.id, None)
+            kept.questions[question.id] = replace(question, respondent=answer.respondent)
+        if question.purpose != "practice":
+            desk.n_done += 1
+        received = answer.received_at or desk.now
+        stored = replace(answer, received_at=received, late=late, number=len(kept.answers) + 1)
+        self._keep(kept, stored, question)
+        return stored
+
+    @staticmethod
+    def _keep(kept: _Study, answer: Answer, question: Question) -> None:
+        kept.answers[answer.id] = answer
+        kept.of_question.setdefault(question.id, []).append(answer.id)
+        kept.seen.setdefault(answer.respondent, set()).add(key_of(question.query, question.kind))
+
+    def undo(self, study: str, answer_id: str, lease_s: float = 600.0) -> Answer:
         with self._lock:
             kept = self._get(study)
             if answer_id not in kept.answers:
                 raise UnknownQuestionError(f'Answer "{answer_id}" is not in study "{study}".')
             undone = replace(kept.answers[answer_id], undone=True)
+            if kept.answers[answer_id].undone:
+                return undone
+            desk, question = self._desk(study, undone.respondent), kept.questions[undone.question_id]
             kept.answers[answer_id] = undone
-            kept.answer_of.pop(undone.question_id, None)
+            kept.seen[undone.respondent].discard(key_of(question.query, question.kind))
+            others = [kept.answers[name] for name in kept.of_question[question.id]]
+            in_force = any(not other.undone and other.outcome != "skipped" for other in others)
+            if kept.states[question.id] != "leased" and not in_force:
+                end = desk.now + lease_s
+                kept.states[question.id] = "leased"
+                kept.waiting[question.id] = None
+                kept.questions[question.id] = replace(question, respondent=undone.respondent, lease_until=end)
+                if (question.id, undone.respondent) in kept.leases:
+                    kept.leases[question.id, undone.respondent] = end
+            if question.purpose != "practice":
+                desk.n_done -= 1
+            desk.leave()
+            kept.changes += 1
             return undone
 
-    def answers(self, study: str, purpose: Purpose | None = "train") -> list[Answered]:
+    def answers(self, study: str, purpose: Purpose | None = "train", after: int = 0) -> list[Answered]:
         with self._lock:
             kept = self._get(study)
-            pairs = [Answered(kept.questions[a.question_id], a) for a in kept.answers.values()]
+            excluded = {name for name, person in kept.people.items() if person.record.excluded}
+            pairs = [Answered(kept.questions[a.question_id], a) for a in kept.answers.values() if a.number > after]
             return [
                 pair
                 for pair in pairs
                 if not pair.answer.undone
-                and pair.answer.respondent not in kept.excluded
+                and pair.answer.respondent not in excluded
                 and purpose in (None, pair.question.purpose)
             ]
 
-    def exclude(self, study: str, respondent: str, excluded: bool = True) -> None:
+    def answers_of(self, study: str, respondent: str) -> list[Answered]:
         with self._lock:
-            people = self._get(study).excluded
-            people.add(respondent) if excluded else people.discard(respondent)
+            kept = self._get(study)
+            of_person = [answer for answer in kept.answers.values() if answer.respondent == respondent]
+            return [Answered(kept.questions[answer.question_id], answer) for answer in of_person]
+
+    def import_answers(self, study: str, answered: Sequence[Answered]) -> int:
+        with self._lock:
+            kept = self._get(study)
+            fresh = [pair for pair in answered if pair.answer.id not in kept.answers]
+            for pair in fresh:
+                question = replace(pair.question, study=study)
+                if question.id not in kept.questions:
+                    kept.questions[question.id] = question
+                    kept.states[question.id] = "answered"
+                self._person(kept, pair.answer.respondent)
+                self._keep(kept, replace(pair.answer, number=len(kept.answers) + 1), question)
+            kept.changes += 1
+            return len(fresh)
+
+    def revision(self, study: str) -> tuple[int, int]:
+        kept = self._get(study)
+        return len(kept.answers), kept.changes
+
+    def counts(self, study: str) -> Counts:
+        with self._lock:
+            kept, now = self._get(study), self._clock()
+            in_force = [(kept.questions[a.question_id], a) for a in kept.answers.values() if not a.undone]
+            train = [question for question in kept.questions.values() if question.purpose == "train"]
+            states = [kept.states[question.id] for question in train if question.copy_of is None]
+            asked = [question for question in train if question.asked_at is not None]
+            chosen = [q for q in asked if q.strategy_used == q.strategy_asked and q.model_version > 0]
+            recent = sorted(chosen, key=lambda question: -(question.asked_at or 0.0))[:500]
+            unseen = [question.unseen_answers for question in recent] or [0]
+            answered = [question.purpose for question, answer in in_force if answer.outcome == "answered"]
+            return Counts(
+                answered={name: answered.count(name) for name in ("train", "hold_out", "catch", "practice")},
+                skipped=sum(answer.outcome == "skipped" for _, answer in in_force),
+                cannot_tell=sum(answer.outcome == "cannot_tell" for _, answer in in_force),
+                late=sum(answer.late for _, answer in in_force),
+                undone=len(kept.answers) - len(in_force),
+                people=len(kept.people),
+                people_at_work=sum(person.record.seen_at > now - AT_WORK_S for person in kept.people.values()),
+                answers_last_minute=sum(answer.received_at > now - 60 for answer in kept.answers.values()),
+                queue=states.count("open"),
+                leased=states.count("leased"),
+                asked=len(asked),
+                fallback=sum(question.strategy_used != question.strategy_asked for question in asked),
+                unseen_median=float(np.median(unseen)),
+                unseen_p95=float(np.percentile(unseen, 95)),
+            )
+
+    # --- what was learned --------------------------------------------------------------------------
 
     def add_round(self, study: str, round: Round) -> None:
         with self._lock:
-            self._get(study).rounds.append(round)
+            self._get(study).rounds[round.index] = round
 
     def rounds(self, study: str) -> list[Round]:
-        return list(self._get(study).rounds)
+        return list(self._get(study).rounds.values())
 
     def save_model(self, study: str, version: int, model: Mapping[str, Any]) -> None:
         with self._lock:
@@ -159,14 +382,41 @@ class MemoryStorage:
             found = max(models, default=None) if version is None else version
             return None if found is None or found not in models else (found, models[found])
 
+    # --- workers and servers -----------------------------------------------------------------------
+
     def claim(self, study: str, worker: str, lease_s: float) -> bool:
         with self._lock:
             kept, now = self._get(study), self._clock()
             holder, end = kept.claim
-            if holder != worker and end > now:
+            if holder != worker and now < end <= now + 2 * lease_s:
                 return False
             kept.claim = (worker, now + lease_s)
             return True
+
+    def release(self, study: str, worker: str) -> None:
+        with self._lock:
+            kept = self._get(study)
+            if kept.claim[0] == worker:
+                kept.claim = ("", -math.inf)
+
+    def note(self, study: str, key: str, value: Any) -> None:
+        with self._lock:
+            notes = self._get(study).notes
+            notes.pop(key, None) if value is None else notes.update({key: value})
+
+    def notes(self, study: str) -> dict[str, Any]:
+        return dict(self._get(study).notes)
+
+    def setting(self, key: str, value: str | None = None) -> str | None:
+        with self._lock:
+            if value is not None:
+                self._settings[key] = value
+            return self._settings.get(key)
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    # --- inside ------------------------------------------------------------------------------------
 
     def _get(self, name: str) -> _Study:
         if name not in self._studies:
@@ -174,12 +424,106 @@ class MemoryStorage:
             raise StudyError(f'There is no study "{name}". Known studies: {known}.')
         return self._studies[name]
 
-    @staticmethod
-    def _holder(kept: _Study, question_id: str, now: float) -> str | None:
-        respondent, end = kept.leases.get(question_id, (None, 0.0))
-        return respondent if end > now else None
+    def _person(self, kept: _Study, name: str) -> _Person:
+        if name not in kept.people:
+            kept.people[name] = _Person(Respondent(name, self._clock(), self._clock()))
+        return kept.people[name]
 
-    def _state(self, kept: _Study, question_id: str, now: float) -> str:
-        if question_id in kept.answer_of:
-            return "answered"
-        return "open" if self._holder(kept, question_id, now) is None else "leased"
+    def _desk(self, study: str, respondent: str) -> _MemoryDesk:
+        kept = self._get(study)
+        person = self._person(kept, respondent)
+        counters = (person.n_done, person.n_practice, person.n_catch)
+        return _MemoryDesk(self, study, kept, respondent, self._clock(), *counters)
+
+
+@dataclass
+class _MemoryDesk:
+    """A `Desk` while the storage's lock is held."""
+
+    storage: MemoryStorage
+    study: str
+    kept: _Study
+    respondent: str
+    now: float
+    n_done: int
+    n_practice: int
+    n_catch: int
+    n_dealt: int = 0
+
+    def held(self) -> list[Question]:
+        waiting = [self.kept.questions[question_id] for question_id in self.kept.waiting]
+        mine = [question for question in waiting if question.respondent == self.respondent and _was_given(question)]
+        return sorted(mine, key=lambda question: question.asked_at or 0.0)
+
+    def next_open(self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool) -> Question | None:
+        _release_expired(self.kept, self.now)
+        for question_id in self.kept.waiting:
+            question = self.kept.questions[question_id]
+            if self.kept.states[question_id] != "open" or question.purpose != purpose:
+                continue
+            if copies and question.copy_of is None:
+                continue
+            key = key_of(question.query, question.kind)
+            if key not in keys and (repeats or not self.has_answered(key)):
+                return question
+        return None
+
+    def has_answered(self, key: str) -> bool:
+        return key in self.kept.seen.get(self.respondent, ())
+
+    def add(self, questions: Sequence[Question]) -> None:
+        self.storage.add_questions(self.study, questions)
+
+    def lease(self, question: Question, lease_s: float) -> Question:
+        again = question.respondent == self.respondent and question.asked_at is not None
+        leased = replace(
+            question,
+            respondent=self.respondent,
+            asked_at=question.asked_at if again else self._instant(),
+            lease_until=self.now + lease_s,
+            unseen_answers=question.unseen_answers if again else self._unseen(question),
+        )
+        self.kept.questions[question.id] = leased
+        self.kept.states[question.id] = "leased"
+        self.kept.leases[question.id, self.respondent] = self.now + lease_s
+        return leased
+
+    def _instant(self) -> float:
+        """Now, a microsecond later for each further question: their order is the order in which they were dealt."""
+        self.n_dealt += 1
+        return self.now + 1e-6 * (self.n_dealt - 1)
+
+    def leave(self) -> None:
+        person = self.kept.people[self.respondent]
+        person.n_done, person.n_practice, person.n_catch = self.n_done, self.n_practice, self.n_catch
+        person.record = replace(person.record, seen_at=self.now)
+
+    def _unseen(self, question: Question) -> int:
+        if question.purpose != "train" or not question.model_version:
+            return 0
+        later = list(self.kept.answers.values())[question.model_version :]
+        return sum(
+            self.kept.questions[answer.question_id].purpose == "train"
+            and answer.outcome == "answered"
+            and not answer.undone
+            for answer in later
+        )
+
+
+def _was_given(question: Question) -> bool:
+    return question.asked_at is not None or question.purpose in ("catch", "practice")
+
+
+def _release_expired(kept: _Study, now: float) -> None:
+    """Return questions to the queue whose lease has ended, or was given before the clock was set back."""
+    for question_id in kept.waiting:
+        if kept.states[question_id] == "leased" and _state(kept, kept.questions[question_id], now) == "open":
+            kept.states[question_id] = "open"
+
+
+def _state(kept: _Study, question: Question, now: float) -> str:
+    state = kept.states[question.id]
+    if state != "leased" or question.lease_until is None or question.asked_at is None:
+        return state
+    until, length = question.lease_until, question.lease_until - question.asked_at
+    return "open" if until <= now or until > now + 2 * length else "leased"

@@ -1,0 +1,68 @@
+"""Where a study stands, counted in the database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from infonn.records import Counts
+from infonn.storage.schema import answers, questions, respondents
+
+AT_WORK_S = 120.0  # a person seen within this time counts as at work
+RECENT = 500  # questions over which staleness is reported
+
+
+def counts_of(connection: Connection, study_id: int, now: float) -> Counts:
+    """The study's numbers, in a handful of aggregates."""
+    of_answers, of_questions = answers.c.study_id == study_id, questions.c.study_id == study_id
+    in_force = {
+        (row.purpose, row.outcome): row.n
+        for row in connection.execute(
+            sa.select(answers.c.purpose, answers.c.outcome, sa.func.count().label("n"))
+            .where(of_answers & ~answers.c.undone)
+            .group_by(answers.c.purpose, answers.c.outcome)
+        )
+    }
+    purposes = ("train", "hold_out", "catch", "practice")
+    states = {
+        row.state: row.n
+        for row in connection.execute(
+            sa.select(questions.c.state, sa.func.count().label("n"))
+            .where(of_questions & (questions.c.purpose == "train") & questions.c.copy_of.is_(None))
+            .group_by(questions.c.state)
+        )
+    }
+    handed_out = of_questions & (questions.c.purpose == "train") & questions.c.asked_at.is_not(None)
+    fell_back = questions.c.strategy_used != questions.c.strategy_asked
+    unseen = list(
+        connection.scalars(
+            sa.select(questions.c.unseen_answers)
+            .where(handed_out & ~fell_back & (questions.c.model_version > 0))
+            .order_by(questions.c.asked_at.desc())
+            .limit(RECENT)
+        )
+    )
+    of_people = respondents.c.study_id == study_id
+    return Counts(
+        answered={purpose: in_force.get((purpose, "answered"), 0) for purpose in purposes},
+        skipped=sum(in_force.get((purpose, "skipped"), 0) for purpose in purposes),
+        cannot_tell=sum(in_force.get((purpose, "cannot_tell"), 0) for purpose in purposes),
+        late=_count(connection, answers, of_answers & answers.c.late & ~answers.c.undone),
+        undone=_count(connection, answers, of_answers & answers.c.undone),
+        people=_count(connection, respondents, of_people),
+        people_at_work=_count(connection, respondents, of_people & (respondents.c.seen_at > now - AT_WORK_S)),
+        answers_last_minute=_count(connection, answers, of_answers & (answers.c.received_at > now - 60)),
+        queue=states.get("open", 0),
+        leased=states.get("leased", 0),
+        asked=_count(connection, questions, handed_out),
+        fallback=_count(connection, questions, handed_out & fell_back),
+        unseen_median=float(np.median(unseen)) if unseen else 0.0,
+        unseen_p95=float(np.percentile(unseen, 95)) if unseen else 0.0,
+    )
+
+
+def _count(connection: Connection, table: sa.Table, where: sa.ColumnElement[Any]) -> int:
+    return connection.scalar(sa.select(sa.func.count()).select_from(table).where(where)) or 0

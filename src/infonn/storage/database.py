@@ -1,0 +1,167 @@
+"""A database engine whose transactions are kept once they return, and the check of its schema's version."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import URL, Connection, make_url
+from sqlalchemy.exc import DBAPIError, NoSuchModuleError
+
+from infonn.errors import MissingPartError, StorageError
+from infonn.storage import schema
+
+_BUSY_S = 30  # how long a writer waits for another process before it gives up
+_CREATION_LOCK = 0x1F0_22  # any number, the same for every server that may create the tables
+
+
+class Database:
+    """One SQLite file or PostgreSQL database. `write()` and `read()` are its transactions."""
+
+    def __init__(self, url: str, *, check_version: bool = True) -> None:
+        self.url = normal_url(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        # SQLite has one writer at a time; threads of this process queue here, and not in its polling busy handler.
+        self._writer = threading.Lock()
+        self._engine = self._make_engine()
+        self._write_engine = self._engine.execution_options(infonn_write=True)
+        if check_version:
+            self._create_or_check()
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that changes something: committed to disk when the block ends without an error."""
+        if not self.is_sqlite:
+            with self._transaction(self._write_engine) as connection:
+                yield connection
+            return
+        with self._writer, self._transaction(self._write_engine) as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction that only looks."""
+        with self._transaction(self._engine) as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, engine: sa.Engine) -> Iterator[Connection]:
+        try:
+            with engine.begin() as connection:
+                yield connection
+        except sa.exc.IntegrityError:
+            raise
+        except DBAPIError as error:
+            raise StorageError(_plain(error, self.url)) from error
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def version(self) -> str | None:
+        """The migration the database stands at; None where it has no tables yet."""
+        with self.read() as connection:
+            if not sa.inspect(connection).has_table("alembic_version"):
+                return None
+            return connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
+
+    def create(self) -> None:
+        """Make the tables, unless another process did so a moment ago."""
+        with self.write() as connection:
+            if not self.is_sqlite:
+                connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _CREATION_LOCK})
+            if sa.inspect(connection).has_table("alembic_version"):
+                return
+            schema.metadata.create_all(connection)
+            connection.execute(sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
+            connection.execute(sa.text("INSERT INTO alembic_version VALUES (:head)"), {"head": schema.HEAD})
+
+    # --- inside ------------------------------------------------------------------------------------
+
+    def _make_engine(self) -> sa.Engine:
+        options: dict[str, Any] = {"json_serializer": _dumps, "pool_pre_ping": not self.is_sqlite}
+        if self.is_sqlite:
+            options["connect_args"] = {"timeout": _BUSY_S, "check_same_thread": False}
+            options |= {"poolclass": sa.pool.QueuePool, "pool_size": 8, "max_overflow": 40}
+        else:
+            options["connect_args"] = {"connect_timeout": 5}
+            options |= {"pool_size": 8, "max_overflow": 8, "pool_timeout": 15}
+        try:
+            engine = sa.create_engine(self.url, **options)
+        except (NoSuchModuleError, ModuleNotFoundError) as error:
+            raise MissingPartError('PostgreSQL needs the psycopg package: pip install "infonn[postgres]".') from error
+        if self.is_sqlite:
+            sa.event.listen(engine, "connect", _set_pragmas)
+            sa.event.listen(engine, "begin", _begin)
+        return engine
+
+    def _create_or_check(self) -> None:
+        found = self.version()
+        if found is None:
+            self.create()
+            return
+        if found == schema.HEAD:
+            return
+        shown = shown_url(self.url)
+        if found < schema.HEAD:
+            raise StorageError(
+                f"{shown} has the tables of an earlier infonn (schema {found}; this one needs {schema.HEAD}). "
+                f"Make a backup, then run: infonn storage upgrade {shown}"
+            )
+        raise StorageError(
+            f"{shown} was written by a newer infonn (schema {found}; this one knows {schema.HEAD}). "
+            "Install that version to open it."
+        )
+
+
+def normal_url(url: str) -> URL:
+    """The URL with the driver we use; a SQLite file's folder is made."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        if parsed.database in (None, "", ":memory:"):
+            raise StorageError(f'"{url}" names no file. Use sqlite:///study.db, or memory:// to keep nothing.')
+        try:
+            Path(str(parsed.database)).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"The folder of {parsed.database} cannot be made: {error.strerror}.") from error
+        return parsed.set(drivername="sqlite")
+    return parsed.set(drivername="postgresql+psycopg")
+
+
+def shown_url(url: URL) -> str:
+    """The URL as a person may see it, without its password."""
+    return url.render_as_string(hide_password=True)
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _set_pragmas(connection: Any, _: object) -> None:
+    connection.isolation_level = None  # transactions begin where `_begin` says, not where the driver guesses
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("infonn_write")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _plain(error: DBAPIError, url: URL) -> str:
+    """One sentence for a person; the log has the rest."""
+    text = str(error.orig).lower()
+    where = shown_url(url)
+    if "full" in text or "no space" in text:
+        return f"The disk that holds {where} is full; nothing was stored."
+    if "locked" in text:
+        return f"{where} was busy for {_BUSY_S} s; nothing was stored. Try again."
+    if "readonly" in text or "read-only" in text:
+        return f"{where} cannot be written to; nothing was stored."
+    return f"{where} cannot be reached or read now; nothing was stored. Try again."

