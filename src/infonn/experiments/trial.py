@@ -27,7 +27,7 @@ class Setup:
     """One curve to be run. Setups of one trial share its seed, so methods are compared on the same truth and start.
 
     `first` is how many queries of the task open the run, or the answers everybody starts from; `asked` are
-    queries never to be asked, such as a test set.
+    queries never to be asked, such as a test set; `until` ends the run early, once the curve says enough.
     """
 
     method: str
@@ -46,6 +46,7 @@ class Setup:
     kind: Kind = "nearest"
     warm: bool = True  # each fit goes on from the last belief
     asked: IntArray | None = None
+    until: Callable[[Curve], bool] | None = None
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class _Run:
     def ask(self, round: int) -> None:
         setup, belief = self.setup, self.belief
         assert belief is not None
-        if round == setup.rounds:
+        if round == setup.rounds or (setup.until is not None and setup.until(self.curve)):
             self.finished = True
             return
         asked = self.answers.queries if setup.asked is None else stack_queries([self.answers.queries, setup.asked])

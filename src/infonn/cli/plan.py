@@ -1,0 +1,89 @@
+"""`infonn plan`: how many answers a study will need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(plan)
+
+
+def plan(
+    items: Annotated[int, typer.Option(help="How many items.", min=3)] = 50,
+    dims: Annotated[int, typer.Option(help="In how many ways they differ.", min=1)] = 2,
+    candidates: Annotated[int, typer.Option(help="Candidates in a question.", min=2)] = 3,
+    noise: Annotated[float, typer.Option(help="Share of answers given at random.")] = 0.1,
+    target: Annotated[float, typer.Option(help="Share of triplets the embedding should order rightly.")] = 0.9,
+    trials: Annotated[int, typer.Option(help="Studies to simulate, if the time allows.", min=1)] = 20,
+    seconds: Annotated[float, typer.Option(help="Begin no further study beyond this time.")] = 40.0,
+    seed: Annotated[int, typer.Option(help="Same seed, same studies.", min=0)] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for the plot and the numbers.")] = Path("runs/plan"),
+) -> None:
+    """Simulate a study before you collect: how many answers until the embedding is good enough?"""
+    from rich.console import Console
+
+    from infonn.experiments.journal import write_json
+    from infonn.experiments.plan import ACTIVE, MEASURE, RANDOM, Wanted, counts_of, estimate, run_plan, saving
+    from infonn.plots.look import save
+    from infonn.plots.plan import Trials, draw_plan
+
+    console = Console()
+    wanted = Wanted(items, dims, candidates, noise, target, seed)
+    curves = _watched(console, wanted, trials, seconds, run_plan)
+    counts = {name: counts_of(curves, name, target) for name in (ACTIVE, RANDOM)}
+    estimates = {name: estimate(values) for name, values in counts.items()}
+    ratio = saving(counts[ACTIVE], counts[RANDOM])
+    title = f"{items} items, {dims} dimensions, {candidates} candidates, {noise:.0%} of answers at random"
+    drawn = {
+        name: Trials(
+            [(curve.queries, curve.measures[MEASURE]) for curve in curves if curve.method == name],
+            (estimates[name].low, estimates[name].median, estimates[name].high),
+        )
+        for name in counts
+    }
+    written = save(draw_plan(drawn, target, title), out / "plan")
+    summary = {
+        "wanted": vars(wanted),
+        "learner": curves[0].learner,
+        "answers_to_target": {name: vars(value) for name, value in estimates.items()},
+        "saving": None if ratio is None else vars(ratio),
+        "curves": [curve.to_json() for curve in curves],
+    }
+    write_json(out / "plan.json", summary)
+    console.print(f"[bold]{title}[/bold]: answers until {target:.0%} of all triplets are ordered rightly")
+    _show(console, wanted, estimates, len(counts[ACTIVE]))
+    if ratio is not None:
+        console.print(
+            f"{ACTIVE} needs {ratio.ratio:.2f} of random's answers (95 % interval {ratio.low:.2f} to {ratio.high:.2f})."
+        )
+    console.print(f"Learner {curves[0].learner}. Plot: [bold]{written[1]}[/bold]; numbers: {out / 'plan.json'}.")
+
+
+def _watched(console: Any, wanted: Any, trials: int, seconds: float, run: Any) -> Any:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, TextColumn("{task.fields[now]}"), console=console, transient=True) as progress:
+        task = progress.add_task("simulated studies", total=trials, now="")
+
+        def report(trial: int, trials: int, answers: int) -> None:
+            progress.update(task, completed=trial, now=f"{answers} answers")
+
+        return run(wanted, trials, seconds, report)
+
+
+def _show(console: Any, wanted: Any, estimates: Any, n_trials: int) -> None:
+    from rich.table import Table
+
+    def count(value: float) -> str:
+        return f"{value:,.0f}" if value < float("inf") else f"over {wanted.most_answers:,}"
+
+    table = Table("strategy", "median", "half of the studies between", "studies", box=None, padding=(0, 2, 0, 0))
+    for name, value in estimates.items():
+        table.add_row(name, count(value.median), f"{count(value.low)} and {count(value.high)}", str(n_trials))
+    console.print(table)
