@@ -48,9 +48,9 @@ def recall_at(embedding: FloatArray, classes: IntArray, k: int) -> float:
     return float(_same_class(embedding, classes, k).any(axis=1).mean())
 
 
-def top_fraction_at(embedding: FloatArray, classes: IntArray, k: int) -> float:
-    """TopFraction@K: mean share of an item's K nearest that are of its own class."""
-    return float(_same_class(embedding, classes, k).mean())
+def top_fraction_at(embedding: FloatArray, top: BoolArray, k: int) -> float:
+    """TopFraction@K: share of the K nearest of the `top` items that are top items themselves."""
+    return float(_same_class(embedding, top.astype(int), k)[top].mean())
 
 
 def _same_class(embedding: FloatArray, classes: IntArray, k: int) -> BoolArray:
