@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 EXPERIMENTS = {  # name: (module:object, what it shows)
     "mds-random": ("infonn.experiments.paper.mds_random:EXPERIMENT", "MDS: chosen against random NN queries"),
     "mds-ranking": ("infonn.experiments.paper.mds_ranking:EXPERIMENT", "MDS: NN queries against rankings"),
+    "dml-synthetic": ("infonn.experiments.paper.dml_synthetic:EXPERIMENT", "Networks: a hidden metric, noisy answers"),
+    "dml-food73": ("infonn.experiments.paper.dml_food73:EXPERIMENT", "Networks: how 73 dishes taste"),
+    "dml-admissions": ("infonn.experiments.paper.dml_admissions:EXPERIMENT", "Networks: a ranking of applicants"),
+    "food73-map": ("infonn.experiments.paper.dml_maps:FOOD", "Networks: maps of the dishes"),
+    "admissions-map": ("infonn.experiments.paper.dml_maps:ADMISSIONS", "Networks: maps of the applicants"),
     "timing": ("infonn.experiments.paper.timing:EXPERIMENT", "Seconds to score all queries of one reference"),
 }
 

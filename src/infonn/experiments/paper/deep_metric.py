@@ -1,0 +1,237 @@
+"""What the deep metric learning experiments share: five methods on one pool, their settings, and the paper's claims.
+
+All methods of a trial start from the same network and the same 20 triplets. NN methods ask B queries of 3 candidates
+a round, triplet methods 2B triplets of the same pool taken apart, so that a round brings everybody 2B triplets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.random import Generator
+
+from infonn.arrays import FloatArray
+from infonn.experiments.statistics import PairedDifference, paired_curves, paired_difference, pick, series, value_at
+from infonn.experiments.sweep import Claim, Plan
+from infonn.experiments.trial import Curve, Setup
+from infonn.framework import Measure, Strategy
+from infonn.oracles.replay import Recorded, ReplayOracle
+from infonn.queries import Answers, draw_queries, question_keys, split_into_triplets
+from infonn.selection.strategies import random
+from infonn.selection.triplet_batches import batch_centroid, batch_euclidean, random_triplets
+from infonn.tasks.similarity import SimilarityTask
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+INFO_NN, RANDOM_NN, RANDOM_TRIPLETS = "Info-NN", "Random NN", "Random triplets"
+BATCH_METHODS = ("Batch-Euclidean", "Batch-Centroid")
+METHODS = (INFO_NN, RANDOM_NN, RANDOM_TRIPLETS, *BATCH_METHODS)
+ACCURACY = "triplet_accuracy"
+UNITS = {"triplets": "triplet", "queries": "query"}
+WHERE = "Deep metric learning, experiment results"
+N_FIRST = 20  # initial triplets, shared by all methods
+SMALL_DIFFERENCE = 0.01  # of accuracy: what we take "minimal performance difference" to mean
+ENOUGH_TRIALS = 5  # for a claim to hold or fail
+TRAINING_NOTE = (
+    "100 epochs of Adam after every round, going on from the last weights; the first fit at learning rate 1e-3; as "
+    "many minibatches an epoch as rounds so far, as in the published code. No validation answers pick the epoch."
+)
+
+
+@dataclass(frozen=True)
+class Materials:
+    """What the methods of one trial share."""
+
+    features: FloatArray
+    train: Answers  # the pool: NN answers, corrupted or inconsistent as they may be
+    measures: Mapping[str, Measure]
+
+
+def setups(plan: Plan, trial: int, materials: Materials, info_nn: Strategy, methods: Sequence[str]) -> list[Setup]:
+    """One setup per method."""
+    from infonn.learners.network import Network
+
+    settings = plan.settings
+    seed = plan.seed_of(trial)
+    names = [str(item) for item in range(len(materials.features))]
+    nn, triplets = Recorded(materials.train), Recorded(as_triplets(materials.train))
+    nn_oracle, triplet_oracle = ReplayOracle(nn, seed), ReplayOracle(triplets, seed)
+    rng = np.random.default_rng([seed, 1])
+    first_queries = triplets.queries[rng.choice(len(triplets.queries), N_FIRST, replace=False)]
+    first = Answers(first_queries, triplet_oracle.answer(first_queries, rng))
+    learner = Network(
+        materials.features,
+        tuple(settings["layers"]),
+        epochs=settings["epochs"],
+        learning_rate=settings["learning_rate"],
+        first_learning_rate=1e-3,
+        batch_size=2 * settings["size"],
+        device=plan.device,
+    )
+    strategies = {
+        INFO_NN: info_nn,
+        RANDOM_NN: random(),
+        RANDOM_TRIPLETS: random_triplets(),
+        "Batch-Euclidean": batch_euclidean(),
+        "Batch-Centroid": batch_centroid(),
+    }
+    nn_task = SimilarityTask(names, candidates=3, pool=nn.queries)
+    triplet_task = SimilarityTask(names, candidates=2, pool=triplets.queries)
+    built = []
+    for method in methods:
+        by_nn = method in (INFO_NN, RANDOM_NN)
+        built.append(
+            Setup(
+                method,
+                "network",
+                {},
+                trial,
+                seed,
+                learner=learner,
+                task=nn_task if by_nn else triplet_task,
+                strategy=strategies[method],
+                oracle=nn_oracle if by_nn else triplet_oracle,
+                measures=materials.measures,
+                first=first,
+                size=settings["size"] * (1 if by_nn else 2),
+                rounds=settings["rounds"],
+            )
+        )
+    return built
+
+
+def distinct_queries(n: int, n_items: int, n_candidates: int, rng: Generator) -> Any:
+    """`n` different queries drawn uniformly."""
+    queries = draw_queries(n, n_items, n_candidates, rng)
+    while True:
+        queries = queries[np.sort(np.unique(question_keys(queries, "nearest"), return_index=True)[1])]
+        if len(queries) == n:
+            return queries
+        queries = np.vstack([queries, draw_queries(n - len(queries), n_items, n_candidates, rng)])
+
+
+def as_triplets(answers: Answers) -> Answers:
+    """NN answers taken apart into answered queries of two candidates, which stand in ascending order."""
+    rows = split_into_triplets(answers)
+    swapped = rows[:, 1] > rows[:, 2]
+    queries = np.column_stack([rows[:, 0], rows[:, 1:].min(axis=1), rows[:, 1:].max(axis=1)])
+    return Answers(queries.astype(np.int32), swapped.astype(np.int32))
+
+
+# --- figures -----------------------------------------------------------------------------------------
+
+
+def by_budget(curves: Sequence[Curve], measure: str, y_label: str) -> Figure:
+    """One measure per triplet (left) and per query (right), as in the paper: medians and quartiles over trials."""
+    from infonn.plots.curves import Line, draw_curves
+
+    own = {curve.method: pick(curves, curve.method) for curve in curves}
+    panels = {
+        f"Per {unit}": [Line(name, getattr(runs[0], axis), series(runs, measure)) for name, runs in own.items()]
+        for axis, unit in UNITS.items()
+    }
+    figure = draw_curves(panels, "", y_label, width=5.0, height=3.8)
+    for axes, axis in zip(figure.axes, UNITS):
+        axes.set_xlabel(f"{axis} answered")
+    return figure
+
+
+# --- claims ------------------------------------------------------------------------------------------
+
+
+def compare(curves: Sequence[Curve], first: str, second: str, measure: str, axis: str) -> PairedDifference:
+    """First minus second at equal triplets or queries, averaged over the rounds both have after the start."""
+    ours, theirs = paired_curves(pick(curves, first), pick(curves, second))
+    levels: list[list[float]] = [[], []]
+    for pair in zip(ours, theirs):
+        last = min(getattr(curve, axis)[-1] for curve in pair)
+        shared = [n for n in getattr(pair[0], axis)[1:] if n <= last]
+        for side, curve in zip(levels, pair):
+            side.append(float(np.mean([value_at(curve, measure, n, axis) for n in shared])))
+    return paired_difference(levels[0], levels[1])
+
+
+def better_than(curves: Sequence[Curve], others: Sequence[str], measure: str, axis: str) -> dict[str, Any]:
+    """Info-NN against each of `others`: True where all intervals lie above 0, None where some cannot tell."""
+    found = {other: compare(curves, INFO_NN, other, measure, axis) for other in others}
+    return {"holds": verdict(list(found.values())), "evidence": {other: _short(d) for other, d in found.items()}}
+
+
+def verdict(differences: Sequence[PairedDifference]) -> bool | None:
+    """True where every difference is surely above 0, False where one is not above 0 on average, else None.
+
+    Few trials cannot tell.
+    """
+    if any(difference.n < ENOUGH_TRIALS for difference in differences):
+        return None
+    if all(difference.above for difference in differences):
+        return True
+    return False if any(difference.mean <= 0 for difference in differences) else None
+
+
+def claim_id(dataset: str, what: str) -> str:
+    """A name for a claim, made of small letters and underscores."""
+    return "_".join(re.findall(r"[a-z0-9]+", f"{dataset} {what}".lower()))
+
+
+def accuracy_claims(curves: Sequence[Curve], dataset: str, measure: str = ACCURACY) -> list[Claim]:
+    """What the paper says of every data set: Info-NN wins, NN queries cost nothing, batch methods start slowly."""
+    claims = []
+    for axis, unit in UNITS.items():
+        for who, others in (("batch_methods", BATCH_METHODS), ("random", (RANDOM_NN, RANDOM_TRIPLETS))):
+            claims.append(
+                Claim(
+                    claim_id(dataset, f"info_nn_beats_{who}_per_{unit}"),
+                    f"{dataset}: Info-NN is better than {' and '.join(others)} per {unit}.",
+                    WHERE,
+                    **better_than(curves, others, measure, axis),
+                )
+            )
+    alike = compare(curves, RANDOM_NN, RANDOM_TRIPLETS, measure, "triplets")
+    claims.append(
+        Claim(
+            claim_id(dataset, "random_nn_and_triplets_alike_per_triplet"),
+            f"{dataset}: random NN queries and random triplets differ little per triplet (mean below 0.01).",
+            WHERE,
+            abs(alike.mean) < SMALL_DIFFERENCE if alike.n >= ENOUGH_TRIALS else None,
+            _short(alike),
+        )
+    )
+    cheaper = compare(curves, RANDOM_NN, RANDOM_TRIPLETS, measure, "queries")
+    claims.append(
+        Claim(
+            claim_id(dataset, "nn_needs_fewer_queries"),
+            f"{dataset}: per query, random NN queries are better than random triplets.",
+            WHERE,
+            verdict([cheaper]),
+            _short(cheaper),
+        )
+    )
+    return [*claims, warm_up_claim(curves, dataset, measure)]
+
+
+def warm_up_claim(curves: Sequence[Curve], dataset: str, measure: str) -> Claim:
+    """Batch methods lie below random triplets in the first third of the rounds."""
+    early = {}
+    for method in BATCH_METHODS:
+        ours, theirs = paired_curves(pick(curves, method), pick(curves, RANDOM_TRIPLETS))
+        third = max(1, len(ours[0].triplets) // 3)
+        levels = [series(side, measure)[:, 1 : third + 1].mean(axis=1) for side in (theirs, ours)]
+        early[method] = paired_difference(levels[0], levels[1])
+    return Claim(
+        claim_id(dataset, "batch_methods_warm_up"),
+        f"{dataset}: Batch-Euclidean and Batch-Centroid start below random triplets (first third of the rounds).",
+        WHERE,
+        verdict(list(early.values())),
+        {f"{RANDOM_TRIPLETS} minus {method}": _short(difference) for method, difference in early.items()},
+    )
+
+
+def _short(difference: PairedDifference) -> dict[str, float]:
+    numbers = {key: getattr(difference, key) for key in ("mean", "low", "high", "median", "wins")}
+    return {key: round(float(value), 5) for key, value in numbers.items()} | {"trials": difference.n}
