@@ -1,0 +1,115 @@
+"""Any scikit-learn classifier with `predict_proba` as a learner; its committee gives the draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from infonn.arrays import FloatArray, IntArray
+from infonn.beliefs import Belief
+from infonn.errors import DataError
+from infonn.queries import Answers
+
+FLOOR = 1e-6  # no class is impossible because a classifier has not met it yet
+
+
+def logistic_regression() -> Any:
+    """Multinomial logistic regression, the default."""
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(C=1.0, max_iter=1000)
+
+
+@dataclass(frozen=True)
+class SklearnClassifier:
+    """A committee of clones of `estimator` on the items' features; the embedding is the scaled features.
+
+    The first member sees every label once and is the point prediction; the `members` of the committee each see a
+    resample of the labels that keeps every class, and their predictions are the draws. `scale` gives each feature
+    mean 0 and deviation 1 over all items.
+    """
+
+    features: FloatArray
+    n_classes: int
+    estimator: Any = None
+    members: int = 10
+    scale: bool = True
+
+    def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
+        """From scratch; with labels of one class only that class is predicted, with none all classes alike."""
+        features = scaled(self.features) if self.scale else np.asarray(self.features, np.float32)
+        items, labels = answers.queries[:, 0], answers.responses
+        fitted = [self._member(features[items], labels, rng)]
+        for _ in range(self.members):
+            rows = resample(labels, rng)
+            fitted.append(self._member(features[items[rows]], labels[rows], rng))
+        return Belief(features, class_log_probs=_Committee(features, tuple(fitted), self.n_classes))
+
+    def _member(self, features: FloatArray, labels: IntArray, rng: Generator) -> Any:
+        from sklearn.base import clone
+
+        seed = int(rng.integers(2**31))
+        seen = np.unique(labels)
+        if len(seen) < 2:
+            return _Constant(seen)
+        model = clone(self.estimator) if self.estimator is not None else logistic_regression()
+        if "random_state" in model.get_params():
+            model.set_params(random_state=seed)
+        if not hasattr(model, "predict_proba"):
+            raise DataError(f"{type(model).__name__} has no predict_proba; a classifier with probabilities is needed.")
+        return model.fit(features, labels)
+
+    def predict_log_probs(self, belief: Belief, rows: IntArray) -> FloatArray:
+        """Class log-probabilities of items, (rows, classes)."""
+        committee = belief.class_log_probs
+        assert isinstance(committee, _Committee)
+        return committee.point(rows)
+
+
+@dataclass(frozen=True)
+class _Constant:
+    """Stands in where a classifier has nothing to tell apart."""
+
+    classes_: IntArray
+
+    def predict_proba(self, features: FloatArray) -> FloatArray:
+        return np.ones((len(features), len(self.classes_)))
+
+
+@dataclass(frozen=True)
+class _Committee:
+    """Class log-probabilities by member, row by row; `point` is the member that saw every label."""
+
+    features: FloatArray
+    fitted: Sequence[Any]
+    n_classes: int
+
+    def __call__(self, rows: IntArray) -> FloatArray:
+        members = self.fitted[1:] or self.fitted
+        return np.stack([self._log_probs(model, rows) for model in members])
+
+    def point(self, rows: IntArray) -> FloatArray:
+        return self._log_probs(self.fitted[0], rows)
+
+    def _log_probs(self, model: Any, rows: IntArray) -> FloatArray:
+        probs = np.full((len(rows), self.n_classes), FLOOR, np.float32)
+        if len(model.classes_):
+            probs[:, np.asarray(model.classes_, np.int64)] += model.predict_proba(self.features[rows])
+        return np.log(probs / probs.sum(axis=1, keepdims=True))
+
+
+def scaled(features: FloatArray) -> FloatArray:
+    """Every column with mean 0 and deviation 1; constant columns become 0."""
+    features = np.asarray(features, np.float32)
+    deviation = features.std(axis=0)
+    return (features - features.mean(axis=0)) / np.where(deviation > 0, deviation, 1)
+
+
+def resample(labels: IntArray, rng: Generator) -> IntArray:
+    """Rows drawn with replacement within each class, so that no class is lost."""
+    rows = [rng.choice(np.flatnonzero(labels == c), (labels == c).sum()) for c in np.unique(labels)]
+    return np.concatenate(rows) if rows else np.empty(0, np.int64)
