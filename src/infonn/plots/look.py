@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 GREY = "#8a8a8a"
 INK = "#222222"
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7b3fa0", "#8c6d31")  # Okabe and Ito
+# Okabe and Ito's colours, and four more for figures with many methods.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7b3fa0", "#8c6d31", "#1f1f1f", "#9acd32")
 
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",

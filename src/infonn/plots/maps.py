@@ -1,4 +1,4 @@
-"""Maps of what was learned: an embedding brought down to the plane, items coloured by group."""
+"""Maps of what was learned: an embedding brought down to the plane, items by name, group or value."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from infonn.arrays import FloatArray, IntArray
-from infonn.errors import MissingPartError
-from infonn.plots.look import INK, new_figure, style
+from infonn.errors import DataError, MissingPartError
+from infonn.plots.labels import write_names
+from infonn.plots.look import COLOURS, GREY, INK, new_figure, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,13 +20,17 @@ Projection = Literal["tsne", "umap", "pca"]
 
 def project(embedding: FloatArray, method: Projection = "tsne", seed: int = 0) -> FloatArray:
     """(items, dims) -> (items, 2), turned so that the widest direction lies flat; the same seed gives the same map."""
+    if not np.isfinite(embedding).all():
+        raise DataError("The embedding has entries that are not finite; a map needs every coordinate.")
     points = embedding - embedding.mean(axis=0)
     if method == "tsne":
         from sklearn.manifold import TSNE
+        from threadpoolctl import threadpool_limits
 
         perplexity = min(30.0, max(2.0, (len(points) - 1) / 4))
         init = _widest(points) / max(1e-12, float(_widest(points)[:, 0].std())) * 1e-4
-        points = TSNE(perplexity=perplexity, init=init, random_state=seed).fit_transform(points)
+        with threadpool_limits(1):  # threads that wait for each other on a busy machine take minutes
+            points = TSNE(perplexity=perplexity, init=init, random_state=seed).fit_transform(points)
     elif method == "umap":
         try:
             from umap import UMAP
@@ -105,3 +110,72 @@ def _label(axes: Any, points: FloatArray, labels: Sequence[str]) -> None:
             text.remove()
         else:
             taken.append(box)
+
+
+def draw_map(
+    points: FloatArray,
+    *,
+    names: Sequence[str] | None = None,
+    groups: Sequence[str] | IntArray | None = None,
+    group_names: Sequence[str] | None = None,
+    values: FloatArray | None = None,
+    value_label: str = "",
+    title: str = "",
+    size: float | None = None,
+) -> Figure:
+    """Items as dots: with their names, coloured by group (with a legend) or by a value (with a colour bar)."""
+    size = size or (6.0 if names is None else 9.5)
+    with style():
+        spread = np.ptp(points, axis=0) + 1e-12
+        wide = 1.18 if values is not None or groups is not None else 1.0
+        figure = new_figure(size * wide, size * float(np.clip(spread[1] / spread[0], 0.6, 1.1)) + 0.4)
+        axes: Any = figure.subplots()
+        _draw_dots(figure, axes, points, groups, group_names, values, value_label, large=names is not None)
+        axes.set_title(title)
+        axes.set_xticks([])
+        axes.set_yticks([])
+        axes.grid(visible=False)
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.margins(0.1 if names is not None else 0.04)
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+        if names is not None:
+            figure.canvas.draw()  # sizes are now final
+            figure.set_layout_engine("none")
+            write_names(axes, points, names)
+    return figure
+
+
+def _draw_dots(
+    figure: Figure,
+    axes: Any,
+    points: FloatArray,
+    groups: Sequence[str] | IntArray | None,
+    group_names: Sequence[str] | None,
+    values: FloatArray | None,
+    value_label: str,
+    large: bool,
+) -> None:
+    dot = 20.0 if large else float(np.clip(360 / len(points) ** 0.5, 3, 26))
+    if values is not None:
+        drawn = axes.scatter(*points.T, c=values, s=dot, cmap="viridis", linewidths=0, zorder=3)
+        bar = figure.colorbar(drawn, ax=axes, shrink=0.5, pad=0.02, label=value_label)
+        bar.outline.set_visible(False)
+    elif groups is not None:
+        array = np.asarray(groups)
+        for place, group in enumerate(np.unique(array)):
+            colour = _group_colour(place, len(np.unique(array)))
+            label = str(group) if group_names is None else group_names[place]
+            rows = array == group
+            axes.scatter(*points[rows].T, color=colour, s=dot, linewidths=0, alpha=0.85, label=label, zorder=3)
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), markerscale=max(1.0, 5 / dot**0.5))
+    else:
+        axes.scatter(*points.T, color=COLOURS[0] if large else GREY, s=dot, linewidths=0, zorder=3)
+
+
+def _group_colour(place: int, n_groups: int) -> Any:
+    if n_groups <= len(COLOURS):
+        return COLOURS[place]
+    import matplotlib as mpl
+
+    return mpl.colormaps["tab20"](place % 20)
