@@ -1,0 +1,42 @@
+"""`infonn report`: the paper on one page, from published results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(report)
+
+
+def report(
+    results: Annotated[Path, typer.Option(help="Folder of results, one folder per experiment.")] = Path("results"),
+    out: Annotated[Path, typer.Option(help="The HTML page.")] = Path("runs/report/index.html"),
+    docs: Annotated[
+        Path | None, typer.Option(help="Also write paper.md and its figures here; docs/ where it exists.")
+    ] = None,
+) -> None:
+    """Write the paper's figures, tables and claims beside ours: one HTML page, and docs/paper.md."""
+    from rich.console import Console
+
+    from infonn.errors import DataError
+    from infonn.experiments.report.results import VERDICTS
+    from infonn.experiments.report.write import write_report
+
+    console = Console()
+    if not results.is_dir():
+        raise DataError(f"{results} is no folder. `infonn reproduce NAME --out results/NAME` makes results.")
+    if docs is None and Path("docs").is_dir():
+        docs = Path("docs")
+    if out.suffix != ".html":
+        out = out / "index.html"
+    with console.status("Drawing"):
+        found = write_report(results, out, docs, console.print)
+    claims = [claim for result in found.values() for claim in result.claims]
+    for holds, word in VERDICTS.items():
+        console.print(f"{sum(claim['holds'] is holds for claim in claims):3} claims: {word}")
+    console.print(f"Written: [bold]{out}[/bold]" + (f", {docs / 'paper.md'}" if docs is not None else ""))

@@ -1,0 +1,199 @@
+"""Evidence as tables: medians and quartiles of curves, paired differences, whatever a claim brings."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from infonn.experiments.statistics import answers_to_target, paired_curves, paired_difference
+from infonn.experiments.trial import Curve
+from infonn.plots.look import is_random
+
+DIFFERENCE = ("mean", "low", "high")  # what an entry of evidence has when it is a paired difference
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as text."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """The trials of one method under one learner and settings."""
+
+    method: str
+    learner: str
+    settings: Mapping[str, Any]
+    curves: Sequence[Curve]
+
+    def last(self, measure: str) -> Any:
+        """Each trial's last value."""
+        values = [curve.measures[measure][-1] for curve in self.curves if curve.measures.get(measure)]
+        return np.array([math.nan if value is None else value for value in values], float)
+
+
+def groups_of(curves: Sequence[Curve]) -> list[Group]:
+    """Curves that differ in their trial only, in the order in which they first occur."""
+    found: dict[str, list[Curve]] = {}
+    for curve in curves:
+        found.setdefault(json.dumps([curve.method, curve.learner, curve.settings], sort_keys=True), []).append(curve)
+    return [Group(each[0].method, each[0].learner, each[0].settings, each) for each in found.values()]
+
+
+def measures_of(curves: Sequence[Curve]) -> list[str]:
+    """Measures that are numbers, in order."""
+    names = dict.fromkeys(name for curve in curves for name in curve.measures)
+    return [name for name in names if any(_is_number(curve.measures.get(name)) for curve in curves)]
+
+
+def _is_number(values: Any) -> bool:
+    return bool(values) and isinstance(values[-1], int | float)
+
+
+def last_values(curves: Sequence[Curve]) -> Table:
+    """For each group the last median with its quartiles; where random stands beside it, the paired difference too."""
+    groups, measures = groups_of(curves), measures_of(curves)
+    learners = len({group.learner for group in groups}) > 1
+    settings = [
+        key
+        for key in dict.fromkeys(key for group in groups for key in group.settings)
+        if len({json.dumps(group.settings.get(key)) for group in groups}) > 1
+    ]
+    compared = any(_baseline(group, groups) for group in groups)
+    header = ["method", *(["learner"] * learners), *settings, "answers", *measures]
+    if compared:
+        header += [f"{measures[0]} over all rounds, minus random's (95 % interval)", "answers to random's last level"]
+    rows = []
+    for group in groups:
+        row = [group.method, *([group.learner] * learners), *(_cell(group.settings.get(key, "")) for key in settings)]
+        row.append(
+            f"{int(np.median([curve.queries[-1] for curve in group.curves])):,}" if group.curves[0].queries else ""
+        )
+        row += [_quartiles(group.last(measure)) for measure in measures]
+        if compared:
+            row += _against(group, _baseline(group, groups), measures[0])
+        rows.append(tuple(row))
+    return Table(tuple(header), tuple(rows))
+
+
+def _baseline(group: Group, groups: Sequence[Group]) -> Group | None:
+    """Random under the same learner and settings, where it is there and the curves have rounds."""
+    if is_random(group.method) or len(group.curves[0].queries) < 2:
+        return None
+    same = [
+        other
+        for other in groups
+        if is_random(other.method) and other.learner == group.learner and other.settings == group.settings
+    ]
+    return same[0] if same else None
+
+
+def _against(group: Group, random: Group | None, measure: str) -> list[str]:
+    if random is None:
+        return ["", ""]
+    ours, theirs = paired_curves(group.curves, random.curves)
+    if len(ours) < 2:
+        return ["", ""]
+    levels = [[_level(curve, measure) for curve in side] for side in (ours, theirs)]
+    difference = paired_difference(*levels)
+    target = float(np.nanmedian(random.last(measure)))
+    needed = [float(np.median([_answers(curve, measure, target) for curve in side])) for side in (ours, theirs)]
+    return [
+        f"{difference.mean:+.3f} ({difference.low:+.3f} to {difference.high:+.3f})",
+        f"{_count(needed[0])} against {_count(needed[1])}",
+    ]
+
+
+def _level(curve: Curve, measure: str) -> float:
+    values = np.array(curve.measures[measure][1:], float)
+    return float(np.nanmean(values)) if np.isfinite(values).any() else math.nan
+
+
+def _answers(curve: Curve, measure: str, target: float) -> float:
+    return answers_to_target(curve, measure, target)
+
+
+def _count(answers: float) -> str:
+    return f"{answers:,.0f}" if math.isfinite(answers) else "not reached"
+
+
+def _quartiles(values: Any) -> str:
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return ""
+    low, middle, high = np.quantile(known, [0.25, 0.5, 0.75])
+    return _number(middle) if len(known) < 2 else f"{_number(middle)} ({_number(low)} to {_number(high)})"
+
+
+def _number(value: float) -> str:
+    size = abs(value)
+    if value == int(value) and size < 1e9:
+        return f"{int(value):,}"
+    return f"{value:.3f}" if 0.1 <= size < 100 else f"{value:,.0f}" if size >= 100 else f"{value:.2g}"
+
+
+# --- evidence of a claim ---------------------------------------------------------------------------
+
+
+def evidence_tables(evidence: Any) -> tuple[str, list[Table]]:
+    """What a claim brings, as a sentence of its single values and tables of the others."""
+    if not isinstance(evidence, Mapping):
+        return _cell(evidence), []
+    if _is_difference(evidence):
+        return "", [_differences({"": evidence})]
+    nested = {key: value for key, value in evidence.items() if isinstance(value, Mapping)}
+    single = {key: value for key, value in evidence.items() if key not in nested}
+    tables = []
+    differences = {key: value for key, value in nested.items() if _is_difference(value)}
+    if differences:
+        tables.append(_differences(differences))
+    others = {key: value for key, value in nested.items() if key not in differences}
+    if others:
+        columns = list(dict.fromkeys(str(column) for value in others.values() for column in value))
+        rows = [(_name(key), *(_cell(value.get(column, "")) for column in columns)) for key, value in others.items()]
+        tables.append(Table(("", *map(_name, columns)), tuple(rows)))
+    return "; ".join(f"{_name(key)}: {_cell(value)}" for key, value in single.items()), tables
+
+
+def _is_difference(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and all(key in entry for key in DIFFERENCE)
+
+
+def _differences(entries: Mapping[str, Mapping[str, Any]]) -> Table:
+    also = [
+        column
+        for column in dict.fromkeys(column for entry in entries.values() for column in entry)
+        if column not in DIFFERENCE
+    ]
+    rows = []
+    for name, entry in entries.items():
+        mean, low, high = (entry[key] for key in DIFFERENCE)
+        interval = "" if mean is None or low is None else f"{mean:+.3g} ({low:+.3g} to {high:+.3g})"
+        rows.append((_name(name), interval, *(_cell(entry.get(column, "")) for column in also)))
+    return Table(("comparison", "mean difference (95 % interval)", *map(_name, also)), tuple(rows))
+
+
+def _name(key: str) -> str:
+    return str(key).replace("_", " ")
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return _number(value) if math.isfinite(value) else "not reached"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{_name(key)} {_cell(entry)}" for key, entry in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(_cell(entry) for entry in value)
+    return str(value)

@@ -1,0 +1,106 @@
+"""The report as Markdown: `docs/paper.md`. The same results give the same text, so a test can compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from infonn.experiments.report.chapters import Chapter, chapters_of
+from infonn.experiments.report.evidence import Table, evidence_tables, last_values
+from infonn.experiments.report.results import VERDICTS, Result
+
+MARKS = {True: "✓ holds", False: "✗ does not hold", None: "○ not testable here"}
+
+HEAD = """\
+<!-- Written by `infonn report` from results/. Do not edit: run the command again. -->
+# The paper, claim by claim
+
+This page is made from the files in `results/` by `infonn report`; a test fails when the two disagree. Each figure and
+table of *Active metric learning and classification using similarity queries* (Nadagouda, Xu, Davenport) is described by
+what it is said to show, and our run of the same experiment stands beside it: medians with quartiles over trials, and
+differences paired by seed with 95 % bootstrap intervals. A claim *holds* where every interval it needs lies on the
+claimed side; *not testable here* means that these runs cannot tell. `infonn reproduce NAME` runs an experiment again.
+"""
+
+
+def render_markdown(results: Mapping[str, Result], images: Mapping[str, Sequence[str]]) -> str:
+    """The page; `images` are paths of an experiment's figures, relative to it."""
+    chapters = chapters_of(results)
+    lines = [HEAD, *_overview(chapters)]
+    for chapter in chapters:
+        lines += _chapter(chapter, images)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _overview(chapters: Sequence[Chapter]) -> Iterator[str]:
+    claims = [(result, claim) for chapter in chapters for result in chapter.results for claim in result.claims]
+    if not claims:
+        yield "No results are there yet.\n"
+        return
+    counts = {holds: sum(claim["holds"] is holds for _, claim in claims) for holds in VERDICTS}
+    yield ", ".join(f"**{count}** {MARKS[holds]}" for holds, count in counts.items()) + f" (of {len(claims)} claims).\n"
+    yield from _table(
+        Table(
+            ("claim", "", "experiment"),
+            tuple(
+                (claim["text"], MARKS[claim["holds"]], f"[{result.name}](#{result.name})") for result, claim in claims
+            ),
+        )
+    )
+
+
+def _chapter(chapter: Chapter, images: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    yield f"## {chapter.heading}\n"
+    if chapter.shows:
+        yield f"**The paper:** {chapter.shows}\n"
+    for result in chapter.results:
+        yield from _result(result, images.get(result.name, ()))
+    for name in chapter.elsewhere:
+        yield f"Ours: see [{name}](#{name}) above.\n"
+    for name in chapter.missing:
+        yield f"No results of `{name}` are published here yet: `infonn reproduce {name}`.\n"
+
+
+def _result(result: Result, images: Sequence[str]) -> Iterator[str]:
+    yield f"### {result.name}\n"
+    yield f"{result.title}: {result.made}. `results/{result.name}/results.json` `{result.digest}`\n"
+    for image in images:
+        yield f"![{result.title}]({image})\n"
+    for claim in result.claims:
+        yield from _claim(claim)
+    yield from _folded("Last values: median (quartiles)", _table(last_values(result.curves)))
+    if result.notes:
+        yield "**What we changed, and why**\n"
+        yield from (f"- {note}" for note in result.notes)
+        yield ""
+
+
+def _claim(claim: Mapping[str, Any]) -> Iterator[str]:
+    sentence, tables = evidence_tables(claim["evidence"])
+    text = f"**{MARKS[claim['holds']]}.** {claim['text']}"
+    if not tables:
+        yield f"{text} {_capital(sentence)}\n" if sentence else f"{text}\n"
+        return
+    yield f"{text}\n"
+    body = [f"{_capital(sentence)}\n"] if sentence else []
+    for table in tables:
+        body += _table(table)
+    yield from _folded("Evidence", body)
+
+
+def _folded(title: str, lines: Any) -> Iterator[str]:
+    yield f'<details markdown="1"><summary>{title}</summary>\n'
+    yield from lines
+    yield "</details>\n"
+
+
+def _table(table: Table) -> Iterator[str]:
+    for place, row in enumerate([table.header, *table.rows]):
+        yield "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |"
+        if place == 0:
+            yield "|" + "---|" * len(row)
+    yield ""
+
+
+def _capital(sentence: str) -> str:
+    return f"{sentence[:1].upper()}{sentence[1:]}." if sentence and not sentence.endswith(".") else sentence

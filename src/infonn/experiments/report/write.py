@@ -1,0 +1,39 @@
+"""From `results/` to the two forms of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from infonn.experiments.report.figures import draw_figures, kept_figures
+from infonn.experiments.report.markdown import render_markdown
+from infonn.experiments.report.page import render_page
+from infonn.experiments.report.results import Result, read_results
+
+IMAGES = Path("images") / "paper"  # beside the Markdown page
+
+
+def markdown_of(results_folder: Path, docs: Path) -> str:
+    """What docs/paper.md should say, given the results and the figures drawn beside it."""
+    results = read_results(results_folder)
+    images = {
+        name: [path.relative_to(docs).as_posix() for path in kept_figures(docs / IMAGES / name)] for name in results
+    }
+    return render_markdown(results, images)
+
+
+def write_report(
+    results_folder: Path, page: Path, docs: Path | None, say: Callable[[str], None] = print
+) -> dict[str, Result]:
+    """Draw every figure; write the HTML page, and paper.md into `docs` where given."""
+    results = read_results(results_folder)
+    images = {}
+    for name, result in results.items():
+        folder = (docs / IMAGES if docs is not None else page.parent / "figures") / name
+        images[name] = draw_figures(result, folder)
+        say(f"{name}: {len(images[name])} figures, {len(result.claims)} claims")
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(render_page(results, images))
+    if docs is not None:
+        (docs / "paper.md").write_text(markdown_of(results_folder, docs))
+    return results

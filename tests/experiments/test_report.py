@@ -1,0 +1,135 @@
+"""The paper on one page: made from results alone, whole with however many there are, and never out of date."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from infonn.cli.main import app
+from infonn.errors import DataError
+from infonn.experiments.report.chapters import chapters_of
+from infonn.experiments.report.evidence import evidence_tables, last_values
+from infonn.experiments.report.markdown import render_markdown
+from infonn.experiments.report.page import render_page
+from infonn.experiments.report.paper import PAPER
+from infonn.experiments.report.results import read_results
+from infonn.experiments.report.write import markdown_of
+from infonn.experiments.table import EXPERIMENTS
+from infonn.experiments.trial import Curve
+
+ROOT = Path(__file__).parents[2]
+
+
+def curve(method: str, trial: int, values: list[float], **settings) -> dict:
+    queries = [20 + 10 * i for i in range(len(values))]
+    return Curve(method, "mds", settings, trial, trial, queries, queries, {"tau": values}).to_json()
+
+
+def keep(folder: Path, name: str, **changes) -> None:
+    difference = {"mean": 0.1, "low": 0.05, "high": 0.15, "wins": 1.0, "trials": 3}
+    claims = [
+        {"id": "a", "text": "Active | is better.", "where": "Fig. 1", "holds": True, "evidence": {"D=2": difference}},
+        {"id": "b", "text": "<Cheap> too.", "where": "Fig. 1", "holds": False, "evidence": {"seconds": 3.5}},
+        {"id": "c", "text": "And alike.", "where": "Fig. 1", "holds": None, "evidence": "one trial only"},
+    ]
+    curves = [curve("Info-NN", t, [0.1, 0.5 + 0.01 * t, 0.8]) for t in range(3)]
+    curves += [curve("Random", t, [0.1, 0.3, 0.5 + 0.01 * t]) for t in range(3)]
+    data = {"experiment": name, "preset": "paper", "seconds": 600, "machine": {"device": "cpu", "cores": 2}}
+    data |= {"notes": ["Twice as many rounds."], "curves": curves, "claims": claims, **changes}
+    (folder / name).mkdir(parents=True)
+    (folder / name / "results.json").write_text(json.dumps(data))
+
+
+def test_the_published_page_says_what_the_results_say() -> None:
+    """When this fails: run `infonn report` and commit docs/paper.md with its figures."""
+    assert (ROOT / "docs" / "paper.md").read_text() == markdown_of(ROOT / "results", ROOT / "docs")
+
+
+def test_every_published_result_has_a_name_and_figures() -> None:
+    for name, result in read_results(ROOT / "results").items():
+        assert name in EXPERIMENTS
+        assert list((ROOT / "docs" / "images" / "paper" / name).glob("*")), f"infonn report draws {name}"
+        assert result.curves
+
+
+def test_every_experiment_of_the_paper_has_a_place_on_the_page() -> None:
+    placed = {name for part in PAPER for name in part.experiments}
+    modules = {name: module for name, (module, _) in EXPERIMENTS.items()}
+    ours = {name for name, module in modules.items() if ".paper." in module and name != "digits"}
+    assert ours <= placed
+
+
+def test_without_results_the_page_says_what_to_run(tmp_path) -> None:
+    text = render_markdown(read_results(tmp_path), {})
+    assert "No results are there yet" in text
+    assert "infonn reproduce mds-random" in text
+    assert "infonn reproduce mds-random" in render_page({}, {})
+
+
+def test_each_claim_comes_with_verdict_and_evidence(tmp_path) -> None:
+    keep(tmp_path, "mds-random")
+    results = read_results(tmp_path)
+    text, page = render_markdown(results, {"mds-random": ["images/x.svg"]}), render_page(results, {})
+    for verdict in ("holds", "does not hold", "not testable here"):
+        assert verdict in text
+        assert verdict in page
+    assert "+0.1 (+0.05 to +0.15)" in text
+    assert "+0.1 (+0.05 to +0.15)" in page
+    assert "Twice as many rounds." in text
+    assert "![MDS: chosen against random NN queries](images/x.svg)" in text
+    assert "Active \\| is better." in text  # a bar would end the cell
+    assert "&lt;Cheap&gt;" in page
+    assert "<Cheap>" not in page
+
+
+def test_each_result_is_told_once_and_beyond_comes_last(tmp_path) -> None:
+    for name in ("beyond-mds", "dml-admissions", "digits"):
+        keep(tmp_path, name)
+    chapters = chapters_of(read_results(tmp_path))
+    told = [result.name for chapter in chapters for result in chapter.results]
+    assert told == ["dml-admissions", "beyond-mds", "digits"]
+    assert any("dml-admissions" in chapter.elsewhere for chapter in chapters)
+
+
+def test_a_changed_result_changes_the_page(tmp_path) -> None:
+    keep(tmp_path / "a", "mds-random")
+    keep(tmp_path / "b", "mds-random", seconds=601)
+    assert markdown_of(tmp_path / "a", tmp_path) != markdown_of(tmp_path / "b", tmp_path)
+
+
+def test_last_values_stand_beside_random_under_the_same_learner(tmp_path) -> None:
+    keep(tmp_path, "mds-random")
+    table = last_values(read_results(tmp_path)["mds-random"].curves)
+    rows = {row[0]: dict(zip(table.header, row)) for row in table.rows}
+    assert rows["Info-NN"]["tau"] == "0.800 (0.800 to 0.800)"
+    assert rows["Info-NN"]["answers"] == "40"
+    difference = rows["Info-NN"]["tau over all rounds, minus random's (95 % interval)"]
+    assert difference.startswith("+0.25")
+    assert rows["Random"]["answers to random's last level"] == ""
+
+
+def test_evidence_of_any_shape_becomes_words() -> None:
+    sentence, tables = evidence_tables({"ratio": 0.5, "by": {"D=2": {"ours": 3.0, "paper": None}}})
+    assert sentence == "ratio: 0.500"
+    assert tables[0].rows == (("by", "ours 3, paper -"),)
+    assert evidence_tables("just words") == ("just words", [])
+    assert evidence_tables({"mean": None, "low": None, "high": None})[1][0].rows[0][1] == ""
+
+
+def test_a_broken_results_file_is_named(tmp_path) -> None:
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "results.json").write_text("{}")
+    with pytest.raises(DataError, match="is not a file of results"):
+        read_results(tmp_path)
+
+
+def test_the_command_writes_page_and_markdown(tmp_path) -> None:
+    keep(tmp_path / "results", "beyond-nothing")
+    (tmp_path / "docs").mkdir()
+    arguments = ["--results", tmp_path / "results", "--out", tmp_path / "page", "--docs", tmp_path / "docs"]
+    done = CliRunner().invoke(app, ["report", *map(str, arguments)])
+    assert done.exit_code == 0, done.output
+    assert "1 claims: holds" in done.output
+    assert (tmp_path / "page" / "index.html").read_text().startswith("<!doctype html>")
+    assert "beyond-nothing" in (tmp_path / "docs" / "paper.md").read_text()
