@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from infonn.experiments.statistics import answers_to_target, paired_curves, paired_difference
+from infonn.experiments.statistics import median_answers, paired_curves, paired_difference
 from infonn.experiments.trial import Curve
 from infonn.plots.look import is_random
 
@@ -102,10 +102,9 @@ def _against(group: Group, random: Group | None, measure: str) -> list[str]:
     ours, theirs = paired_curves(group.curves, random.curves)
     if len(ours) < 2:
         return ["", ""]
-    levels = [[_level(curve, measure) for curve in side] for side in (ours, theirs)]
-    difference = paired_difference(*levels)
+    difference = paired_difference([_level(curve, measure) for curve in ours], [_level(c, measure) for c in theirs])
     target = float(np.nanmedian(random.last(measure)))
-    needed = [float(np.median([_answers(curve, measure, target) for curve in side])) for side in (ours, theirs)]
+    needed = [median_answers(side, measure, target) for side in (ours, theirs)]
     return [
         f"{difference.mean:+.3f} ({difference.low:+.3f} to {difference.high:+.3f})",
         f"{_count(needed[0])} against {_count(needed[1])}",
@@ -115,10 +114,6 @@ def _against(group: Group, random: Group | None, measure: str) -> list[str]:
 def _level(curve: Curve, measure: str) -> float:
     values = np.array(curve.measures[measure][1:], float)
     return float(np.nanmean(values)) if np.isfinite(values).any() else math.nan
-
-
-def _answers(curve: Curve, measure: str, target: float) -> float:
-    return answers_to_target(curve, measure, target)
 
 
 def _count(answers: float) -> str:
