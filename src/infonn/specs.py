@@ -69,7 +69,24 @@ SPEC: dict[str, dict[str, Any]] = {
     "strategy": {"name": "info_nn"},
     "budget": {"answers": 300, "batch": 10},
     "oracle": {"name": ""},
-    "people": {},
+    "people": {
+        "title": "",
+        "question": "",  # asked above every question; empty for the page's own words
+        "instructions": "",  # Markdown
+        "consent": "",  # Markdown
+        "thanks": "",  # Markdown, on the last page
+        "language": "en",
+        "hold_out": 0.12,  # share of random questions that never train, for an unbiased accuracy
+        "overlap": 1,  # people who are asked the same query
+        "repeats": False,  # whether one person may be asked the same query again
+        "per_person": 0,  # questions for each person; 0 for no limit
+        "lease_s": 600.0,  # after this an unanswered question goes to somebody else
+        "prefetch": 2,  # questions a page holds beside the one on the screen
+        "practice": [],  # {reference, candidates, expected}, by item name
+        "catch": [],  # {position, reference, candidates, expected}
+        "completion_code": "",
+        "completion_url": "",
+    },
 }
 _OPEN_TABLES = ("items", "learner", "strategy", "oracle")  # these also hold the part's own settings
 
@@ -180,29 +197,24 @@ def _same_type(value: Any, default: Any) -> bool:
     return type(value) is type(default)
 
 
+def build_task(spec: Mapping[str, Any], storage: Storage, pool: IntArray | None = None) -> Task:
+    """What may be asked in a stored study; loads no learner, so that a web page can start at once."""
+    full = check_spec(spec)
+    task: Task = build_part("Task", TASKS, full["study"]["task"], {}, _context(full, storage, pool))
+    return task
+
+
 def build_study(spec: Mapping[str, Any], storage: Storage, pool: IntArray | None = None) -> Study:
     """The study that `spec` describes, on a storage that holds it already; `pool` limits what may be asked."""
     full = check_spec(spec)
-    name = full["study"]["name"]
-    kept = storage.items(name)
+    context = _context(full, storage, pool)
     queries = full["queries"]
-    context = {
-        "names": [item.name for item in kept],
-        "n_items": len(kept),
-        "features": storage.features(name),
-        "candidates": queries["candidates"],
-        "kind": queries["kind"],
-        "pool_size": queries["pool_size"],
-        "pool": pool,
-    }
-    task_name = full["study"]["task"]
-    task: Task = build_part("Task", TASKS, task_name, {}, context)
     learner: Learner = _build_named("Learner", LEARNERS, full["learner"], context)
     strategy: Strategy = _build_named("Strategy", STRATEGIES, full["strategy"], context)
     return Study(
-        name,
+        full["study"]["name"],
         storage,
-        task,
+        build_task(full, storage, pool),
         learner,
         strategy,
         kind=queries["kind"],
@@ -211,6 +223,21 @@ def build_study(spec: Mapping[str, Any], storage: Storage, pool: IntArray | None
         seed=full["study"]["seed"],
         strategy_name=full["strategy"]["name"],
     )
+
+
+def _context(full: Mapping[str, Any], storage: Storage, pool: IntArray | None) -> dict[str, Any]:
+    """What parts may ask for besides their own settings."""
+    name, queries = full["study"]["name"], full["queries"]
+    kept = storage.items(name)
+    return {
+        "names": [item.name for item in kept],
+        "n_items": len(kept),
+        "features": storage.features(name),
+        "candidates": queries["candidates"],
+        "kind": queries["kind"],
+        "pool_size": queries["pool_size"],
+        "pool": pool,
+    }
 
 
 def _build_named(kind: str, table: Mapping[str, str], values: Mapping[str, Any], context: Mapping[str, Any]) -> Any:

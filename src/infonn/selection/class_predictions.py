@@ -17,7 +17,7 @@ from infonn.maths.draws import DEFAULT_DRAWS, DrawMethod, normal_draws
 from infonn.maths.information import mean_answer, mutual_information
 from infonn.maths.neighbours import labelled_spread
 from infonn.maths.responses import ResponseSettings, nearest_log_probs
-from infonn.selection.criteria import in_chunks
+from infonn.selection.predictions import in_chunks
 
 ALL_PAIRS = 20_000  # items up to which "all" pairs may be asked for
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
 
-from infonn.arrays import Array, FloatArray, IntArray, to_numpy
+from infonn.arrays import FloatArray, IntArray
 from infonn.errors import NeedsDrawsError
 from infonn.framework import Prediction, Situation
 from infonn.maths.information import correction, entropy, mean_answer, mutual_information
-
-CHUNK_NUMBERS = 1 << 22  # log_probs that stand in memory at once
+from infonn.selection.predictions import in_chunks
 
 
 @dataclass(frozen=True)
@@ -52,13 +50,3 @@ def prediction_of(situation: Situation) -> Prediction:
     if situation.predict is None:
         raise NeedsDrawsError("This criterion needs draws of the belief, and the strategy has no predictor for them.")
     return situation.predict
-
-
-def in_chunks(score: Callable[[Array], Array], predict: Prediction, queries: IntArray) -> FloatArray:
-    """`score` of the predicted log_probs, so many queries at a time that memory stays bounded."""
-    if not len(queries):
-        return np.empty(0)
-    one = predict(queries[:1])
-    chunk = max(1, CHUNK_NUMBERS // (one.shape[0] * one.shape[-1]))
-    parts = [to_numpy(score(predict(queries[i : i + chunk]))) for i in range(0, len(queries), chunk)]
-    return np.concatenate(parts)

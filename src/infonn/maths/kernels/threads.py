@@ -1,0 +1,53 @@
+"""Run a compiled function on slices of its work, in as many threads as there are processors.
+
+Plain threads and kernels that let go of the interpreter, instead of Numba's own pool: they survive a fork, and
+several callers at once, which the pages and the worker have.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from threading import Lock, Thread
+
+
+def n_threads() -> int:
+    """As many as this process may use; the environment variable INFONN_THREADS says otherwise."""
+    wanted = os.environ.get("INFONN_THREADS")
+    if wanted:
+        return max(1, int(wanted))
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_threads(work: Callable[[int, int], None], n: int, least: int, most: int) -> None:
+    """Call `work(first, last)` on slices of range(n), each of `least` to `most`; whoever is free takes the next."""
+    threads = min(n_threads(), -(-n // least))
+    size = min(most, max(least, -(-n // (4 * threads)))) if threads > 1 else most
+    slices = iter([(first, min(first + size, n)) for first in range(0, n, size)])
+    failures: list[BaseException] = []
+    lock = Lock()
+
+    def run() -> None:
+        try:
+            for first, last in _shared(slices, lock):
+                work(first, last)
+        except BaseException as failure:
+            failures.append(failure)
+
+    helpers = [Thread(target=run, daemon=True) for _ in range(threads - 1)]
+    for helper in helpers:
+        helper.start()
+    run()
+    for helper in helpers:
+        helper.join()
+    if failures:
+        raise failures[0]
+
+
+def _shared(slices: Iterator[tuple[int, int]], lock: Lock) -> Iterator[tuple[int, int]]:
+    while True:
+        with lock:
+            piece = next(slices, None)
+        if piece is None:
+            return
+        yield piece
