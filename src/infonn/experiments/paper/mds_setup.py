@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.random import default_rng
+from numpy.random import Generator, default_rng
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
@@ -20,7 +20,7 @@ from infonn.learners.mds import MDS
 from infonn.maths.accuracy import kendall_taus, true_order_signs
 from infonn.maths.distances import pairwise_distances
 from infonn.oracles.distances import DistanceOracle
-from infonn.queries import Kind, all_queries
+from infonn.queries import Answers, Kind, all_queries
 from infonn.selection.strategies import info_nn_distances, info_ranking, random
 from infonn.tasks.similarity import SimilarityTask
 
@@ -46,6 +46,8 @@ def mds_setup(
     """One curve: queries of one length and kind, chosen or random, in `n_dims` dimensions."""
     seed = plan.seed_of(trial)
     truth = gaussian_points(ITEMS, n_dims, default_rng([seed, 9, n_dims]))
+    oracle = DistanceOracle(truth, kind)
+    opening = opening_queries(candidates, default_rng([seed, 8, candidates]))
     return Setup(
         method=method,
         learner_name="mds",
@@ -53,11 +55,11 @@ def mds_setup(
         trial=trial,
         seed=seed,
         learner=MDS(ITEMS, n_dims),
-        task=_task(candidates, kind),
+        task=_task(candidates, kind, every=active),
         strategy=_strategy(active, kind, plan.settings["draws"]),
-        oracle=DistanceOracle(truth, kind),
+        oracle=oracle,
         measures={"tau": tau_against(truth)},
-        first=FIRST,
+        first=Answers(opening, oracle.answer(opening, default_rng(seed)), kind),
         size=1,
         rounds=plan.settings["rounds"],
         kind=kind,
@@ -78,9 +80,18 @@ def every_query(candidates: int) -> IntArray:
     return pool
 
 
+def opening_queries(candidates: int, rng: Generator) -> IntArray:
+    """The random queries a trial opens with, each once."""
+    return every_query(candidates)[rng.choice(len(every_query(candidates)), FIRST, replace=False)]
+
+
 @lru_cache
-def _task(candidates: int, kind: Kind) -> SimilarityTask:
-    return SimilarityTask([str(item) for item in range(ITEMS)], candidates, kind, pool=every_query(candidates))
+def _task(candidates: int, kind: Kind, every: bool) -> SimilarityTask:
+    """All queries to choose from; to pick at random, a handful drawn afresh each round is the same and quicker."""
+    names = [str(item) for item in range(ITEMS)]
+    if every:
+        return SimilarityTask(names, candidates, kind, pool=every_query(candidates))
+    return SimilarityTask(names, candidates, kind, pool_size=500)
 
 
 def tau_against(truth: FloatArray) -> Callable[[Belief], float]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from infonn.datasets.synthetic import gaussian_points
-from infonn.experiments.paper.mds_setup import FIRST, ITEMS, every_query
+from infonn.experiments.paper.mds_setup import ITEMS, every_query, opening_queries
 from infonn.experiments.statistics import pick
 from infonn.experiments.sweep import Claim, Experiment, Plan
 from infonn.experiments.trial import Curve, Probe
@@ -66,7 +66,7 @@ def time_rounds(
     strategy = info_ranking(n_draws=n_draws) if kind == "ranking" else info_nn_distances(n_draws=n_draws)
     pool = every_query(candidates)
     by_reference = [pool[pool[:, 0] == reference] for reference in range(ITEMS)]
-    queries = pool[rng.permutation(len(pool))[:FIRST]]
+    queries = opening_queries(candidates, rng)
     answers = Answers(queries, oracle.answer(queries, rng), kind)
     belief = learner.fit(answers, rng)
     counts, triplets, seconds = [], [], []
