@@ -131,8 +131,15 @@ def build_part(
 
 
 def describe(kind: str, table: Mapping[str, str]) -> dict[str, str]:
-    """Name -> first line of the part's docstring."""
-    return {name: (inspect.getdoc(load_part(kind, table, name)) or "").splitlines()[0] for name in table}
+    """Name -> first line of the part's docstring, or what has to be installed for it."""
+
+    def line(name: str) -> str:
+        try:
+            return (inspect.getdoc(load_part(kind, table, name)) or "").splitlines()[0]
+        except MissingPartError as error:
+            return str(error)
+
+    return {name: line(name) for name in table}
 
 
 def open_storage(url: str) -> Storage:

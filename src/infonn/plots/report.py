@@ -14,6 +14,7 @@ import numpy as np
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.maths.distances import pairwise_distances
+from infonn.plots.maps import project
 from infonn.records import Question
 
 WIDTH, HEIGHT, MARGIN = 1000, 700, 60
@@ -70,7 +71,7 @@ def write_report(
 
 def on_one_page(embeddings: Sequence[FloatArray]) -> list[FloatArray]:
     """Each embedding in two dimensions, turned to lie like the last one, and scaled to the page."""
-    flat = [two_dimensions(embedding) for embedding in embeddings]
+    flat = [project(embedding, "pca") for embedding in embeddings]
     target = flat[-1]
     turned = []
     for points in flat:
@@ -82,14 +83,6 @@ def on_one_page(embeddings: Sequence[FloatArray]) -> list[FloatArray]:
     room = np.array([WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN])
     placed = [MARGIN + (points - low) / np.maximum(high - low, 1e-12) * room for points in turned]
     return [np.clip(points, 12, [WIDTH - 12, HEIGHT - 12]) for points in placed]
-
-
-def two_dimensions(embedding: FloatArray) -> FloatArray:
-    """The two directions in which the items differ most, centred; zeros fill up a line."""
-    centred = embedding - embedding.mean(axis=0)
-    _, _, directions = np.linalg.svd(centred, full_matrices=False)
-    points = centred @ directions[:2].T
-    return np.pad(points, ((0, 0), (0, 2 - points.shape[1])))
 
 
 def nearest(embedding: FloatArray, n: int = 4) -> IntArray:
