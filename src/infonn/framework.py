@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar
 
+import numpy as np
 from numpy.random import Generator, default_rng
 
 from infonn.arrays import Array, FloatArray, IntArray
@@ -74,6 +75,8 @@ class Strategy:
 
     def select_with_scores(self, situation: Situation, size: int, rng: Generator) -> tuple[IntArray, FloatArray]:
         """The rows chosen, and the scores of the whole pool."""
+        if not len(situation.pool):
+            return np.empty(0, np.int64), np.empty(0)
         draws_rng, batch_rng = default_rng(rng.integers(2**63)), default_rng(rng.integers(2**63))
         if self.predictor is not None:
             situation = replace(situation, predict=self.predictor(situation, draws_rng))

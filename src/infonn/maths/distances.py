@@ -38,13 +38,13 @@ def pairwise_spread(embedding: FloatArray, chunk: int = 1 << 22) -> tuple[float,
     """Sample deviation and largest of the distances between all pairs of items, in bounded memory."""
     centred = embedding - embedding.mean(axis=0)
     n_items, total, total_squared, largest = len(embedding), 0.0, 0.0, 0.0
-    for rows in np.array_split(np.arange(n_items), 1 + n_items**2 // chunk):
+    for rows in np.array_split(np.arange(n_items), min(n_items, 1 + n_items**2 // chunk)):
         squared = pairwise_squared_distances(centred[rows], centred)
         squared[np.arange(len(rows)), rows] = 0
         total, total_squared = total + float(np.sqrt(squared).sum()), total_squared + float(squared.sum())
         largest = max(largest, float(squared.max()) ** 0.5)
     n_pairs = n_items * (n_items - 1) / 2  # every pair was met twice
-    variance = (total_squared / 2 - (total / 2) ** 2 / n_pairs) / (n_pairs - 1)
+    variance = (total_squared / 2 - (total / 2) ** 2 / n_pairs) / max(1, n_pairs - 1)
     return max(variance, 0.0) ** 0.5, largest
 
 

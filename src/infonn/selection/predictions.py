@@ -237,7 +237,7 @@ def _response(mu: float | None, spread: _Spread) -> ResponseSettings:
     learned = spread.situation.belief.response
     if mu is not None:
         return replace(learned, mu=mu) if learned else ResponseSettings(mu)
-    return learned or ResponseSettings(spread.largest)
+    return learned or ResponseSettings(spread.largest or 1.0)  # 1: all items in one place
 
 
 def _places(candidates: Array) -> Array:

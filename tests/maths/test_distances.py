@@ -1,0 +1,47 @@
+"""Distances beside plain loops."""
+
+import numpy as np
+import pytest
+
+from infonn.maths.distances import (
+    pairwise_distances,
+    pairwise_spread,
+    pairwise_squared_distances,
+    query_squared_distances,
+    triplet_margins,
+)
+
+
+@pytest.fixture
+def embedding(rng):
+    return rng.standard_normal((9, 3))
+
+
+def test_query_distances_are_those_of_a_loop_and_padding_is_infinitely_far(embedding):
+    queries = np.array([[0, 3, 4], [8, 1, -1]], np.int32)
+    got = query_squared_distances(embedding, queries)
+    assert got[0, 1] == pytest.approx(((embedding[4] - embedding[0]) ** 2).sum())
+    assert got[1, 0] == pytest.approx(((embedding[1] - embedding[8]) ** 2).sum())
+    assert got[1, 1] == np.inf
+    many = query_squared_distances(np.stack([embedding, 2 * embedding]), queries)
+    np.testing.assert_allclose(many, [got, 4 * got])
+
+
+def test_pairwise_distances_hold_their_digits_far_from_the_origin(embedding):
+    expected = np.linalg.norm(embedding[:, None] - embedding[None], axis=-1)
+    np.testing.assert_allclose(pairwise_distances(embedding), expected, atol=1e-7)
+    np.testing.assert_allclose(pairwise_distances(embedding + 1e5), expected, atol=1e-5)
+    np.testing.assert_allclose(pairwise_squared_distances(embedding, embedding[:4]), expected[:, :4] ** 2, atol=1e-12)
+
+
+@pytest.mark.parametrize("chunk", [1, 10, 1 << 22])
+def test_spread_is_the_sample_deviation_and_the_largest_of_all_pairs(embedding, chunk):
+    pairs = pairwise_distances(embedding)[np.triu_indices(9, 1)]
+    deviation, largest = pairwise_spread(embedding, chunk)
+    assert deviation == pytest.approx(pairs.std(ddof=1))
+    assert largest == pytest.approx(pairs.max())
+
+
+def test_margins_are_positive_where_the_near_item_is_nearer():
+    line = np.array([[0.0], [1.0], [3.0]])
+    np.testing.assert_allclose(triplet_margins(line, np.array([[0, 1, 2], [0, 2, 1]])), [8, -8])
