@@ -10,12 +10,17 @@ from infonn.arrays import Array, FloatArray, IntArray, library_of
 def query_squared_distances(embedding: Array, queries: Array) -> Array:
     """Squared distances of candidates to their reference: (..., items, dims), (n, 1 + k) -> (..., n, k).
 
-    Padding (-1) gets infinity, so that its weight and its probability are 0. Works for numpy and torch.
+    Padding (-1) gets infinity, so that its weight and its probability are 0. Works for numpy and torch. Where few
+    items are asked about often, every pair is worked out once and looked up; the numbers are the same.
     """
     xp = library_of(embedding)
     candidates = queries[:, 1:]
-    difference = embedding[..., candidates, :] - embedding[..., queries[:, :1], :]
-    squared = (difference**2).sum(-1)
+    if xp is np and embedding.ndim == 2 and len(embedding) ** 2 <= candidates.size:
+        table = ((embedding[:, None] - embedding[None]) ** 2).sum(-1)
+        squared = table[queries[:, :1], candidates]
+    else:
+        difference = embedding[..., candidates, :] - embedding[..., queries[:, :1], :]
+        squared = (difference**2).sum(-1)
     return xp.where(candidates < 0, xp.asarray(float("inf"), dtype=squared.dtype), squared)
 
 
@@ -50,6 +55,6 @@ def pairwise_spread(embedding: FloatArray, chunk: int = 1 << 22) -> tuple[float,
 
 def triplet_margins(embedding: FloatArray, triplets: IntArray) -> FloatArray:
     """Squared distance to the far item minus that to the near one: above 0 where the embedding agrees."""
-    reference, near, far = (embedding[..., triplets[:, column], :] for column in range(3))
-    margins: FloatArray = ((reference - far) ** 2).sum(-1) - ((reference - near) ** 2).sum(-1)
+    squared = query_squared_distances(embedding, triplets[:, :3])
+    margins: FloatArray = squared[..., 1] - squared[..., 0]
     return margins

@@ -22,7 +22,6 @@ from infonn.maths.distances import query_squared_distances
 from infonn.maths.responses import ResponseSettings, nearest_log_probs
 from infonn.selection.batches import best
 from infonn.selection.criteria import Entropy, Random
-from infonn.selection.predictions import EmbeddingPrediction
 
 PAPER_MU = 1e-5
 
@@ -122,6 +121,18 @@ def answer_probs(triplets: IntArray, belief: Belief) -> FloatArray:
 
 
 @dataclass(frozen=True)
+class CertainPrediction:
+    """Answers by the embedding alone: log_probs of one draw."""
+
+    embedding: FloatArray
+    response: ResponseSettings
+
+    def __call__(self, queries: IntArray) -> FloatArray:
+        log_probs: FloatArray = nearest_log_probs(query_squared_distances(self.embedding, queries), self.response)
+        return log_probs[None]
+
+
+@dataclass(frozen=True)
 class AtEmbedding:
     """Predicts by the embedding alone, without doubt about it; of triplets only."""
 
@@ -131,8 +142,9 @@ class AtEmbedding:
         _check_triplets(situation.pool)
         belief = situation.belief
         response = belief.response or ResponseSettings(PAPER_MU)
-        sure = replace(belief, draws=belief.embedding[None])
-        return EmbeddingPrediction(sure, response if self.mu is None else replace(response, mu=self.mu))
+        if self.mu is not None:
+            response = replace(response, mu=self.mu)
+        return CertainPrediction(to_numpy(belief.embedding), response)
 
 
 def _check_triplets(pool: IntArray) -> None:
