@@ -1,0 +1,118 @@
+"""The scikit-learn face of the learners: fit, transform, predict, score.
+
+model = Embedding("network", features=tastes).fit(queries, responses)
+model.embedding_                     # where the items lie
+model.transform(tastes_of_new_ones)  # where items lie that nobody was asked about
+model.score(test_queries, test_responses)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, check_random_state
+
+from infonn.arrays import FloatArray, IntArray
+from infonn.errors import DataError
+from infonn.maths.accuracy import triplet_accuracy
+from infonn.maths.distances import query_squared_distances
+from infonn.queries import Answers, check_queries, check_responses, rank_of_orders, split_into_triplets
+from infonn.specs import LEARNERS, build_part
+
+
+class Embedding(BaseEstimator):  # type: ignore[misc]
+    """An embedding learned from similarity answers. `X` are queries, `y` the responses to them.
+
+    `learner` is a name ("mds", "network", "posterior", ...) and `settings` its settings; `features` (items, ...) are
+    what a network learns from. Without `features`, `n_items` says how many items there are; without either, the
+    queries do.
+    """
+
+    def __init__(
+        self,
+        learner: str = "mds",
+        *,
+        features: Any = None,
+        n_items: int | None = None,
+        kind: str = "nearest",
+        settings: Mapping[str, Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.learner = learner
+        self.features = features
+        self.n_items = n_items
+        self.kind = kind
+        self.settings = settings
+        self.random_state = random_state
+
+    def fit(self, queries: Any, responses: Any) -> Embedding:
+        """Learn from `queries` (n, 1 + C) and the position each response chose (for rankings, the order's index)."""
+        array = np.asarray(queries)
+        features = None if self.features is None else np.asarray(self.features)
+        n_items = self.n_items if self.n_items is not None else _count_items(array, features)
+        answers = self._answers(queries, responses, n_items)
+        context = {"n_items": n_items, "features": features, "kind": self.kind}
+        self.learner_ = build_part("Learner", LEARNERS, self.learner, dict(self.settings or {}), context)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        self.belief_ = self.learner_.fit(answers, np.random.default_rng(seed))
+        self.embedding_: FloatArray = self.belief_.embedding
+        self.n_items_ = n_items
+        return self
+
+    def transform(self, items: Any) -> FloatArray:
+        """Where items lie: the features of new ones (n, ...), or the numbers of known ones (n,)."""
+        check_is_fitted(self)
+        array = np.asarray(items)
+        if array.ndim == 1 and np.issubdtype(array.dtype, np.integer):
+            if len(array) and not (array.min() >= 0 and array.max() < self.n_items_):
+                raise DataError(
+                    f"Items are numbered 0 to {self.n_items_ - 1}; {array.min()} to {array.max()} were given."
+                )
+            return self.embedding_[array]
+        if not hasattr(self.learner_, "transform"):
+            raise DataError(
+                f'Learner "{self.learner}" places only items it was asked about: give their numbers. '
+                f'To place new items by their features, use learner="network".'
+            )
+        placed: FloatArray = self.learner_.transform(array, self.belief_)
+        return placed
+
+    def fit_transform(self, queries: Any, responses: Any) -> FloatArray:
+        """Learn, and give the embedding of all items."""
+        return self.fit(queries, responses).embedding_
+
+    def predict(self, queries: Any) -> IntArray:
+        """The response the embedding would give to each query."""
+        check_is_fitted(self)
+        squared = query_squared_distances(self.embedding_, check_queries(queries, self.n_items_))
+        if self.kind == "ranking":
+            return rank_of_orders(np.argsort(squared, axis=1, kind="stable"))
+        return squared.argmin(axis=1).astype(np.int32)
+
+    def score(self, queries: Any, responses: Any) -> float:
+        """Triplet accuracy: share of the triplets in these answers that the embedding agrees with."""
+        check_is_fitted(self)
+        answers = self._answers(queries, responses, self.n_items_)
+        return triplet_accuracy(self.embedding_, split_into_triplets(answers))
+
+    def _answers(self, queries: Any, responses: Any, n_items: int) -> Answers:
+        checked = check_queries(queries, n_items)
+        return Answers(checked, check_responses(responses, checked, self.kind), self.kind)  # type: ignore[arg-type]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.two_d_array = False  # rows of item numbers, not a table of features
+        tags.no_validation = True
+        return tags
+
+
+def _count_items(queries: IntArray, features: FloatArray | None) -> int:
+    if features is not None:
+        return len(features)
+    if not queries.size or not np.issubdtype(queries.dtype, np.integer):
+        raise DataError("How many items are there? Give n_items, or features, or queries of whole numbers.")
+    return int(queries.max()) + 1
