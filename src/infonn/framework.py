@@ -232,6 +232,10 @@ class LiveStorage(Storage, Protocol):
 
     def respondents(self, study: str) -> list[Respondent]: ...
 
+    def n_done(self, study: str, respondent: str) -> int:
+        """How many questions a person is done with, practice aside."""
+        ...
+
     def details(self, study: str) -> dict[str, Mapping[str, Any]]:
         """What is known about people beyond their answers, by respondent."""
         ...
@@ -246,6 +250,10 @@ class LiveStorage(Storage, Protocol):
         """As `take`, with practice, catch, hold-out and overlap as `serving` says, and a fallback for a dry queue."""
         ...
 
+    def undo(self, study: str, answer_id: str, lease_s: float = 600.0) -> Answer:
+        """As for every storage; the person holds the question for `lease_s`."""
+        ...
+
     def asked_queries(self, study: str) -> list[tuple[int, ...]]:
         """Every query that was handed out or answered."""
         ...
@@ -254,8 +262,10 @@ class LiveStorage(Storage, Protocol):
         """Keep an answer to a question this person was handed, and serve the next ones: one commit."""
         ...
 
-    def answers(self, study: str, purpose: Purpose | None = "train", after: int = 0) -> list[Answered]:
-        """As for every storage, from answer number `after` + 1."""
+    def answers(
+        self, study: str, purpose: Purpose | None = "train", after: int = 0, everything: bool = False
+    ) -> list[Answered]:
+        """As for every storage, from answer number `after` + 1; or `everything`: undone and excluded ones too."""
         ...
 
     def answers_of(self, study: str, respondent: str) -> list[Answered]:

@@ -312,6 +312,47 @@ def start_study(
     return build_study(full, storage, pool)
 
 
+def read_items(path: str | Path, features: str | Path | None = None) -> ItemSet:
+    """Items of a CSV file or a folder of images; `features` names a .npy file."""
+    from infonn.datasets.items import load_items
+
+    return load_items(path, features)
+
+
+def items_of(texts: Sequence[tuple[str, str | None]], features: Sequence[Sequence[float]] | None = None) -> ItemSet:
+    """Items from (name, text) pairs, and maybe a row of features for each."""
+    import numpy as np
+
+    from infonn.datasets.items import ItemSet
+    from infonn.records import Item
+
+    try:
+        rows = None if features is None else np.array(features, float)
+    except ValueError as error:
+        raise DataError("`features` must have one row per item, all of the same length.") from error
+    return ItemSet(tuple(Item(name, text) for name, text in texts), rows)
+
+
+def new_record(spec: Mapping[str, Any], items: ItemSet) -> StudyRecord:
+    """A study's record, checked as far as that goes without loading a learner; whatever is left the worker finds."""
+    from infonn.storage.memory import MemoryStorage
+
+    full = check_spec(spec)
+    if full["learner"]["name"] == "default":
+        full["learner"]["name"] = DEFAULT_LEARNERS[full["study"]["task"], items.features is not None]
+    for kind, table, name in (
+        ("Learner", LEARNERS, full["learner"]["name"]),
+        ("Strategy", STRATEGIES, full["strategy"]["name"]),
+    ):
+        if name not in table:
+            raise unknown_name(kind, name, table)
+    record = StudyRecord(full["study"]["name"], full, full["study"]["seed"], time.time())
+    rehearsal = MemoryStorage()
+    rehearsal.create_study(record, items.items, items.features)
+    build_task(full, rehearsal)
+    return record
+
+
 def load_study(storage: str | Storage, name: str) -> Study:
     """A stored study, built from what the storage holds."""
     opened = open_storage(storage) if isinstance(storage, str) else storage

@@ -137,6 +137,10 @@ class MemoryStorage:
         with self._lock:
             return [person.record for person in self._get(study).people.values()]
 
+    def n_done(self, study: str, respondent: str) -> int:
+        person = self._get(study).people.get(respondent)
+        return 0 if person is None else person.n_done
+
     def exclude(self, study: str, respondent: str, excluded: bool = True) -> None:
         with self._lock:
             kept = self._get(study)
@@ -298,7 +302,9 @@ class MemoryStorage:
             kept.changes += 1
             return undone
 
-    def answers(self, study: str, purpose: Purpose | None = "train", after: int = 0) -> list[Answered]:
+    def answers(
+        self, study: str, purpose: Purpose | None = "train", after: int = 0, everything: bool = False
+    ) -> list[Answered]:
         with self._lock:
             kept = self._get(study)
             excluded = {name for name, person in kept.people.items() if person.record.excluded}
@@ -306,8 +312,7 @@ class MemoryStorage:
             return [
                 pair
                 for pair in pairs
-                if not pair.answer.undone
-                and pair.answer.respondent not in excluded
+                if (everything or not (pair.answer.undone or pair.answer.respondent in excluded))
                 and purpose in (None, pair.question.purpose)
             ]
 

@@ -169,6 +169,11 @@ class SqlStorage:
             found = sa.select(respondents).where(where).order_by(respondents.c.joined_at, respondents.c.name)
             return [rows.respondent(row) for row in connection.execute(found)]
 
+    def n_done(self, study: str, respondent: str) -> int:
+        with self.database.read() as connection:
+            where = (respondents.c.study_id == self._id(connection, study)) & (respondents.c.name == respondent)
+            return connection.scalar(sa.select(respondents.c.n_done).where(where)) or 0
+
     def exclude(self, study: str, respondent: str, excluded: bool = True) -> None:
         with self.database.write() as connection:
             study_id = self._id(connection, study)
@@ -284,14 +289,17 @@ class SqlStorage:
             _count_change(connection, study_id)
             return undone
 
-    def answers(self, study: str, purpose: Purpose | None = "train", after: int = 0) -> list[Answered]:
+    def answers(
+        self, study: str, purpose: Purpose | None = "train", after: int = 0, everything: bool = False
+    ) -> list[Answered]:
         with self.database.read() as connection:
             study_id = self._id(connection, study)
             kept_out = sa.select(respondents.c.name).where(
                 (respondents.c.study_id == study_id) & respondents.c.excluded
             )
-            where = (answers.c.study_id == study_id) & (answers.c.number > after) & ~answers.c.undone
-            where &= answers.c.respondent.not_in(kept_out)
+            where = (answers.c.study_id == study_id) & (answers.c.number > after)
+            if not everything:
+                where &= ~answers.c.undone & answers.c.respondent.not_in(kept_out)
             if purpose is not None:
                 where &= answers.c.purpose == purpose
             return _answered(connection, study, where)

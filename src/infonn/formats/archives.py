@@ -1,0 +1,70 @@
+"""ZIP files from people: unpacked without following them out of the folder, and never larger than they may be."""
+
+from __future__ import annotations
+
+import io
+import stat
+import zipfile
+from pathlib import Path, PurePosixPath
+
+from infonn.errors import DataError
+
+MAX_FILES = 20_000
+MAX_BYTES = 1 << 30  # unpacked
+MAX_RATIO = 200  # unpacked bytes per packed byte: beyond, a bomb
+_IGNORED = ("__MACOSX", ".DS_Store", "Thumbs.db")
+
+
+def unpack(data: bytes, folder: Path, endings: tuple[str, ...], max_bytes: int = MAX_BYTES) -> list[Path]:
+    """The archive's files below `folder`, which is empty before; every entry is checked before it is written."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+        raise DataError("The file cannot be read as a ZIP archive.") from error
+    entries = [entry for entry in archive.infolist() if not entry.is_dir() and not _ignored(entry.filename)]
+    if len(entries) > MAX_FILES:
+        raise DataError(f"The archive has {len(entries):,} files; at most {MAX_FILES:,} are taken.")
+    unpacked = sum(entry.file_size for entry in entries)
+    if unpacked > max_bytes or unpacked > MAX_RATIO * max(len(data), 1 << 16):
+        raise DataError(f"The archive unpacks to {unpacked:,} bytes; that is more than is taken.")
+    written: list[Path] = []
+    for entry in entries:
+        target = folder / _safe_path(entry, endings)
+        if target in written:
+            raise DataError(f'The archive holds "{entry.filename}" twice.')
+        content = _read(archive, entry)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        except OSError as error:
+            raise DataError(f'"{entry.filename}" in the archive has a name that cannot be used.') from error
+        written.append(target)
+    return written
+
+
+def _ignored(name: str) -> bool:
+    return any(part in _IGNORED for part in name.split("/"))
+
+
+def _safe_path(entry: zipfile.ZipInfo, endings: tuple[str, ...]) -> PurePosixPath:
+    path = PurePosixPath(entry.filename)
+    climbs = path.is_absolute() or ".." in path.parts or "\\" in entry.filename or ":" in entry.filename
+    if climbs or "\0" in entry.filename or not path.name:
+        raise DataError(f'"{entry.filename}" in the archive points outside of it.')
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        raise DataError(f'"{entry.filename}" in the archive is a link; only files are taken.')
+    if path.suffix.lower() not in endings:
+        raise DataError(f'"{entry.filename}" in the archive is not of a kind that is taken: {", ".join(endings)}.')
+    return path
+
+
+def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """The entry's bytes, never more than it announced."""
+    try:
+        with archive.open(entry) as file:
+            content = file.read(entry.file_size + 1)
+    except Exception as error:  # zipfile raises anything on damaged or encrypted entries
+        raise DataError(f'"{entry.filename}" in the archive cannot be read.') from error
+    if len(content) != entry.file_size:
+        raise DataError(f'"{entry.filename}" in the archive is not as large as it says.')
+    return content

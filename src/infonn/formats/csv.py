@@ -1,0 +1,227 @@
+"""Our own tables of answers, one row each, as CSV, JSON lines or Parquet: everything on record, there and back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, get_args
+
+from infonn.errors import DataError, MissingPartError
+from infonn.framework import Answered
+from infonn.queries import Kind
+from infonn.records import Answer, Option, Outcome, Purpose, Question, check_response
+
+# Lists are JSON in CSV cells; items go by name, so that a table can move between studies.
+_LISTS = ("candidates", "options", "option_items", "shown", "context")
+_QUESTION = ("expected", "strategy_asked", "strategy_used", "model_version", "score", "unseen_answers", "round")
+_QUESTION_TIMES = ("copy_of", "created_at", "asked_at", "lease_until")
+COLUMNS = (
+    *("number", "answer_id", "question_id", "respondent", "excluded", "purpose", "kind"),
+    *("reference", "candidates", "response", "chosen", "outcome", "response_time_s", "received_at", "late", "undone"),
+    *("options", "option_items", "shown", *_QUESTION, *_QUESTION_TIMES, "context"),
+)
+_NUMBERS: dict[str, type] = {
+    **dict.fromkeys(("number", "response", "expected", "model_version", "unseen_answers", "round"), int),
+    **dict.fromkeys(("response_time_s", "received_at", "score", "created_at", "asked_at", "lease_until"), float),
+}
+
+
+# --- out -------------------------------------------------------------------------------------------
+
+
+def answer_rows(
+    answered: Iterable[Answered], item_names: Sequence[str], excluded: set[str]
+) -> Iterator[dict[str, Any]]:
+    """One row per answer, with the question it answers."""
+    for pair in answered:
+        question, answer = pair.question, pair.answer
+        values = {name: getattr(question, name) for name in (*_QUESTION, *_QUESTION_TIMES)}
+        yield {
+            "number": answer.number,
+            "answer_id": answer.id,
+            "question_id": question.id,
+            "respondent": answer.respondent,
+            "excluded": answer.respondent in excluded,
+            "purpose": question.purpose,
+            "kind": question.kind,
+            "reference": question.names[0],
+            "candidates": list(question.names[1:]),
+            "response": answer.response,
+            "chosen": None if answer.response is None else question.options[answer.response].label,
+            "outcome": answer.outcome,
+            "response_time_s": answer.response_time_s,
+            "received_at": answer.received_at,
+            "late": answer.late,
+            "undone": answer.undone,
+            "options": [option.label for option in question.options],
+            "option_items": [None if option.item is None else item_names[option.item] for option in question.options],
+            "shown": list(question.shown),
+            "context": dict(answer.context),
+            **values,
+        }
+
+
+def write_csv(rows: Iterable[Mapping[str, Any]]) -> str:
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: _cell(name, row[name]) for name in COLUMNS})
+    return buffer.getvalue()
+
+
+def write_json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def write_parquet(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    try:
+        import pyarrow as arrow
+        from pyarrow import parquet
+    except ModuleNotFoundError as error:
+        raise MissingPartError('Parquet needs the pyarrow package: pip install "infonn[parquet]".') from error
+    types = {int: arrow.int64(), float: arrow.float64()}
+    flags = ("excluded", "late", "undone")
+    fields = [
+        (name, types[_NUMBERS[name]] if name in _NUMBERS else arrow.bool_() if name in flags else arrow.string())
+        for name in COLUMNS
+    ]
+    cells = [{name: json.dumps(row[name]) if name in _LISTS else row[name] for name in COLUMNS} for row in rows]
+    buffer = io.BytesIO()
+    parquet.write_table(arrow.Table.from_pylist(cells, arrow.schema(fields)), buffer)
+    return buffer.getvalue()
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if name in _LISTS:
+        return json.dumps(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+# --- in --------------------------------------------------------------------------------------------
+
+
+def read_csv(text: str, study: str, item_names: Sequence[str]) -> list[Answered]:
+    """Answers of a table that `write_csv` wrote, for a study that has the same items by name."""
+    try:
+        reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+        header = list(reader.fieldnames or ())
+        missing = [name for name in ("answer_id", "question_id", "reference", "candidates") if name not in header]
+        if missing:
+            raise DataError(f"The table has no column `{missing[0]}`; it is not one of infonn's tables of answers.")
+        rows = [(reader.line_num, row) for row in reader]
+    except csv.Error as error:
+        raise DataError(f"The file cannot be read as CSV: {error}.") from error
+    return _answered_rows(((line, _parsed(row, line)) for line, row in rows), study, item_names)
+
+
+def read_json_lines(text: str, study: str, item_names: Sequence[str]) -> list[Answered]:
+    rows = []
+    for line, content in enumerate(text.splitlines(), start=1):
+        if not content.strip():
+            continue
+        try:
+            row = json.loads(content)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise DataError(f"Line {line} is not JSON.") from error
+        if not isinstance(row, dict):
+            raise DataError(f"Line {line} is not a JSON object.")
+        rows.append((line, row))
+    return _answered_rows(rows, study, item_names)
+
+
+def _answered_rows(rows: Iterable[tuple[int, dict[str, Any]]], study: str, item_names: Sequence[str]) -> list[Answered]:
+    index = {name: i for i, name in enumerate(item_names)}
+    result = []
+    for line, row in rows:
+        try:
+            result.append(_answered(row, study, index))
+        except (DataError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
+            raise DataError(f"Line {line} cannot be read: {reason}") from error
+    return result
+
+
+def _parsed(row: Mapping[str, Any], line: int) -> dict[str, Any]:
+    if None in row or None in row.values():
+        raise DataError(f"Line {line} has not as many cells as the header.")
+    parsed: dict[str, Any] = dict(row)
+    try:
+        for name, value in row.items():
+            if name in _LISTS:
+                parsed[name] = json.loads(value) if value else []
+            elif name in _NUMBERS:
+                parsed[name] = _NUMBERS[name](value) if value else None
+            elif name in ("excluded", "late", "undone"):
+                parsed[name] = value == "true"
+    except (ValueError, RecursionError) as error:
+        raise DataError(f'Line {line}: column "{name}" is "{value}", which cannot be read.') from error
+    return parsed
+
+
+def _answered(row: Mapping[str, Any], study: str, index: Mapping[str, int]) -> Answered:
+    names = (row["reference"], *row["candidates"])
+    for name in names:
+        if name not in index:
+            raise DataError(f'"{name}" is no item of study "{study}".')
+    labels = row.get("options") or list(row["candidates"])
+    items = row.get("option_items") or (list(row["candidates"]) if not row.get("options") else [None] * len(labels))
+    for name in items:
+        if name is not None and name not in index:
+            raise DataError(f'"{name}" is no item of study "{study}".')
+    options = tuple(Option(str(label), None if item is None else index[item]) for label, item in zip(labels, items))
+    question = Question(
+        id=_text(row["question_id"]),
+        study=study,
+        query=tuple(index[name] for name in names),
+        names=names,
+        options=options,
+        shown=tuple(int(i) for i in row.get("shown") or range(len(options))),
+        kind=_one_of(row.get("kind") or "nearest", get_args(Kind)),
+        purpose=_one_of(row.get("purpose") or "train", get_args(Purpose)),
+        respondent=row.get("respondent") or "",
+        copy_of=row.get("copy_of") or None,
+        created_at=row.get("created_at") or 0.0,
+        asked_at=row.get("asked_at"),
+        lease_until=row.get("lease_until"),
+        expected=row.get("expected"),
+        strategy_asked=row.get("strategy_asked") or "",
+        strategy_used=row.get("strategy_used") or "",
+        model_version=row.get("model_version") or 0,
+        score=row.get("score"),
+        unseen_answers=row.get("unseen_answers") or 0,
+        round=row.get("round") or 0,
+    )
+    answer = Answer(
+        id=_text(row["answer_id"]),
+        question_id=question.id,
+        respondent=question.respondent,
+        response=row.get("response"),
+        outcome=_one_of(row.get("outcome") or "answered", get_args(Outcome)),
+        response_time_s=row.get("response_time_s"),
+        received_at=row.get("received_at") or 0.0,
+        late=bool(row.get("late")),
+        undone=bool(row.get("undone")),
+        context=row.get("context") or {},
+        number=row.get("number") or 0,
+    )
+    check_response(question, answer.response, answer.outcome)
+    return Answered(question, answer)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise DataError(f"an id is {value!r}; ids are text.")
+    return value
+
+
+def _one_of(value: Any, known: tuple[Any, ...]) -> Any:
+    if value not in known:
+        raise DataError(f'"{value}" is unknown. Known: {", ".join(known)}.')
+    return value

@@ -1,0 +1,65 @@
+"""Images and sounds made safe to serve: images are decoded and written anew, sounds known by their first bytes."""
+
+from __future__ import annotations
+
+import io
+import warnings
+
+from infonn.errors import DataError
+
+MAX_PIXELS = 40_000_000
+LONGEST_SIDE = 1600  # larger images are scaled down: a page shows four at a time
+
+_SOUNDS = {  # first bytes, where they stand -> content type
+    (b"ID3", 0): "audio/mpeg",
+    (b"\xff\xfb", 0): "audio/mpeg",
+    (b"\xff\xf3", 0): "audio/mpeg",
+    (b"OggS", 0): "audio/ogg",
+    (b"fLaC", 0): "audio/flac",
+    (b"WAVE", 8): "audio/wav",
+    (b"ftyp", 4): "audio/mp4",
+}
+
+
+def safe_image(data: bytes, name: str) -> tuple[str, bytes]:
+    """(content type, bytes) of the image, decoded and encoded again: no metadata, nothing hidden behind it."""
+    from PIL import Image, ImageOps
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(data), formats=["PNG", "JPEG", "GIF", "WEBP", "BMP"]) as opened:
+                if opened.width * opened.height > MAX_PIXELS:
+                    raise DataError(
+                        f"Image {name} has {opened.width} x {opened.height} pixels; at most {MAX_PIXELS:,} are taken."
+                    )
+                image: Image.Image = ImageOps.exif_transpose(opened)
+                image.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+                return _encoded(image)
+    except DataError:
+        raise
+    except Exception as error:  # decoders raise anything on damaged input
+        raise DataError(f"{name} cannot be read as an image. Use PNG, JPEG, GIF, WebP or BMP.") from error
+
+
+def _encoded(image: object) -> tuple[str, bytes]:
+    from PIL import Image
+
+    assert isinstance(image, Image.Image)
+    buffer = io.BytesIO()
+    if image.mode in ("RGBA", "LA", "PA", "P", "1") or "transparency" in image.info:
+        image.convert("RGBA").save(buffer, "PNG", optimize=True)
+        return "image/png", buffer.getvalue()
+    if image.width * image.height <= 64 * 64:  # small drawings and digits: JPEG would smear them
+        image.convert("RGB").save(buffer, "PNG", optimize=True)
+        return "image/png", buffer.getvalue()
+    image.convert("RGB").save(buffer, "JPEG", quality=88)
+    return "image/jpeg", buffer.getvalue()
+
+
+def safe_sound(data: bytes, name: str) -> tuple[str, bytes]:
+    """(content type, bytes) of a sound; the type follows from its first bytes, not from its name."""
+    for (start, offset), content_type in _SOUNDS.items():
+        if data[offset : offset + len(start)] == start:
+            return content_type, data
+    raise DataError(f"{name} is no sound we know. Use MP3, Ogg, FLAC, WAV or M4A.")

@@ -1,0 +1,1 @@
+"""The server where people answer and owners look."""

@@ -1,0 +1,336 @@
+"""What goes over the wire, and what the OpenAPI document says about it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from infonn.records import Answer, Item, Question
+from infonn.web.live import LiveStudy
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")]
+ClientId = Annotated[str, StringConstraints(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_\-]+$")]
+Table = dict[str, Any]
+
+
+class Message(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(BaseModel):
+    """What went wrong, in one sentence."""
+
+    detail: str
+
+
+# --- participants ----------------------------------------------------------------------------------
+
+
+class SessionIn(Message):
+    """A person arrives, with the parameters of the link (PROLIFIC_PID, workerId, ...), or comes back with `session`."""
+
+    parameters: dict[
+        Annotated[str, StringConstraints(max_length=64)], Annotated[str, StringConstraints(max_length=256)]
+    ] = Field(default={}, max_length=20)
+    session: Annotated[str, StringConstraints(max_length=200)] | None = None
+
+
+class AnswerIn(Message):
+    """`response` is the number of an option; None with the outcome `skipped` or `cannot_tell`."""
+
+    id: ClientId = Field(description="Chosen by the client, a UUID say: the same id again is the same answer.")
+    question: Annotated[str, StringConstraints(min_length=1, max_length=100)]
+    response: int | None = Field(default=None, ge=0, le=100_000)
+    outcome: Literal["answered", "skipped", "cannot_tell"] = "answered"
+    response_time_s: float | None = Field(default=None, ge=0, le=1e6)
+    context: Table = Field(default={}, description="Device class, visibility changes, ...: at most 4,000 characters.")
+
+
+class UndoIn(Message):
+    answer: ClientId
+
+
+class ItemView(BaseModel):
+    """An item as the page shows it; `image` and `audio` are paths on this server."""
+
+    index: int
+    name: str
+    text: str | None
+    image: str | None
+    audio: str | None
+
+
+class OptionView(BaseModel):
+    """`response` is what to send back when this option is chosen."""
+
+    response: int
+    label: str
+    item: ItemView | None
+
+
+class QuestionView(BaseModel):
+    """One question; `options` in the order of the screen. `expected` is told for practice questions only."""
+
+    id: str
+    kind: Literal["nearest", "ranking", "label"]
+    practice: bool
+    reference: ItemView
+    candidates: list[ItemView]
+    options: list[OptionView]
+    expected: int | None
+
+
+class Progress(BaseModel):
+    """`done` counts answered and skipped questions, practice aside; `of` is None where there is no end in sight."""
+
+    done: int
+    of: int | None
+
+
+class StudyView(BaseModel):
+    """What a participant's page needs to know about the study."""
+
+    title: str
+    question: str
+    instructions: str
+    consent: str
+    thanks: str
+    language: str
+    kind: Literal["nearest", "ranking", "label"]
+    prefetch: int
+    practice: int
+
+
+class Turn(BaseModel):
+    """What to show: the first of `questions` now, the others are fetched ahead; `finished` when there is no more."""
+
+    questions: list[QuestionView]
+    progress: Progress
+    finished: bool
+    completion_code: str | None = None
+    completion_url: str | None = None
+
+
+class SessionOut(Turn):
+    """`session` goes into the header `Authorization: Bearer ...` of everything that follows."""
+
+    respondent: str
+    session: str
+    study: StudyView
+
+
+class AnswerView(BaseModel):
+    """An answer as it is on record."""
+
+    id: str
+    question: str
+    response: int | None
+    outcome: Literal["answered", "skipped", "cannot_tell"]
+    late: bool
+    undone: bool
+    received_at: float
+
+
+class AnswerOut(Turn):
+    answer: AnswerView
+
+
+# --- owners ----------------------------------------------------------------------------------------
+
+
+class LoginIn(Message):
+    token: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+class ItemIn(Message):
+    name: Annotated[str, StringConstraints(min_length=1, max_length=500)]
+    text: Annotated[str, StringConstraints(max_length=20_000)] | None = None
+
+
+class StudyIn(Message):
+    """The tables of `study.toml`, and the items: names, or names with texts."""
+
+    study: Table
+    items: list[ItemIn | Annotated[str, StringConstraints(min_length=1, max_length=500)]] = Field(max_length=100_000)
+    features: list[list[float]] | None = Field(default=None, description="One row of numbers per item.")
+    queries: Table = {}
+    learner: Table = {}
+    strategy: Table = {}
+    budget: Table = {}
+    people: Table = {}
+
+
+class StudyOut(BaseModel):
+    """A study as its owner sees it; `link` is for participants."""
+
+    name: str
+    link: str
+    key: str
+    archived: bool
+    created_at: float
+    n_items: int
+    spec: dict[str, Any]
+
+
+class ChangeIn(Message):
+    """`archived` ends the study (or opens it again); `people` changes keys of that table."""
+
+    archived: bool | None = None
+    people: Table | None = None
+
+
+class ExcludeIn(Message):
+    excluded: bool = True
+
+
+class ImportOut(BaseModel):
+    imported: int
+    known: int = Field(description="Answers that were there already and were left as they are.")
+
+
+class CountOut(BaseModel):
+    count: int
+
+
+class StatusOut(BaseModel):
+    """Where a study stands. `warnings` and `error` are sentences for its owner."""
+
+    name: str
+    archived: bool
+    answers: dict[str, int] = Field(description="Answered questions in force, by purpose.")
+    goal: int
+    skipped: int
+    cannot_tell: int
+    late: int
+    undone: int
+    people: int
+    people_at_work: int
+    answers_last_minute: int
+    queue: int
+    leased: int
+    asked: int
+    fallback: int
+    fallback_share: float
+    unseen_median: float = Field(description="Train answers the model had not seen when a question was handed out.")
+    unseen_p95: float
+    model_answers: int | None = Field(description="Answers the reported model knows.")
+    model_at: float | None
+    fit_seconds: float | None
+    up_to_date: bool
+    worker_seen_at: float | None
+    warnings: list[str]
+    error: str | None
+
+
+class AccuracyPoint(BaseModel):
+    """Accuracy on the hold-out answers after so many train answers, with its 95 % interval."""
+
+    n_answers: int
+    n_hold_out: int
+    accuracy: float
+    low: float
+    high: float
+    log_loss: float | None
+    at: float
+
+
+class AccuracyOut(BaseModel):
+    chance: float
+    points: list[AccuracyPoint]
+
+
+class EmbeddedItem(BaseModel):
+    index: int
+    name: str
+    image: str | None
+    coordinates: list[float]
+    plane: list[float] = Field(description="Two coordinates that show most of the spread.")
+    spread: float | None = Field(description="How uncertain the place is, in the same unit; None where not known.")
+
+
+class EmbeddingOut(BaseModel):
+    """Where the answers place the items: a cold fit of the stored answers, or of the first `n_answers` of them."""
+
+    version: int
+    n_answers: int
+    up_to_date: bool
+    items: list[EmbeddedItem]
+
+
+class PersonOut(BaseModel):
+    """How one person answered. Shares are None where there is nothing to compare with."""
+
+    respondent: str
+    excluded: bool
+    joined_at: float
+    seen_at: float
+    answered: int
+    skipped: int
+    cannot_tell: int
+    late: int
+    median_response_time_s: float | None
+    fast_share: float | None = Field(description="Share of answers given in less than 0.4 s.")
+    catch_right: int
+    catch_asked: int
+    agreement: float | None = Field(
+        description="Share of repeated queries on which the person sided with the majority."
+    )
+    agreement_of: int
+    position_bias: float | None = Field(description="Share of the most used place on the screen, less its fair share.")
+    log_loss: float | None = Field(description="Mean surprise of the model at this person's answers, in nats.")
+    details: dict[str, Any]
+
+
+class ServerOut(BaseModel):
+    """Times from the arrival of a request to its reply, over the last requests of each kind."""
+
+    version: str
+    started_at: float
+    requests: dict[str, dict[str, float]]
+
+
+# --- records to views ------------------------------------------------------------------------------
+
+
+def item_view(study: LiveStudy, index: int) -> ItemView:
+    item: Item = study.items[index]
+    base = f"/api/p/{study.record.key}/items/{index}"
+    return ItemView(
+        index=index,
+        name=item.name,
+        text=item.text,
+        image=f"{base}/image" if item.image else None,
+        audio=f"{base}/audio" if item.audio else None,
+    )
+
+
+def question_view(study: LiveStudy, question: Question) -> QuestionView:
+    """Hold-out and catch questions look like any other."""
+    options = []
+    for response in question.shown:
+        option = question.options[response]
+        item = None if option.item is None else item_view(study, option.item)
+        options.append(OptionView(response=response, label=option.label, item=item))
+    practice = question.purpose == "practice"
+    return QuestionView(
+        id=question.id,
+        kind=question.kind,
+        practice=practice,
+        reference=item_view(study, question.query[0]),
+        candidates=[item_view(study, item) for item in question.query[1:]],
+        options=options,
+        expected=question.expected if practice else None,
+    )
+
+
+def answer_view(answer: Answer) -> AnswerView:
+    return AnswerView(
+        id=answer.id,
+        question=answer.question_id,
+        response=answer.response,
+        outcome=answer.outcome,
+        late=answer.late,
+        undone=answer.undone,
+        received_at=answer.received_at,
+    )

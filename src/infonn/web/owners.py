@@ -1,0 +1,477 @@
+"""What the owner's token can do: create studies, watch them, leave people out, export and import."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, File, Form, HTTPException, Path, Query, Request, Response, UploadFile
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from infonn import __version__
+from infonn.datasets.items import ItemSet
+from infonn.errors import DataError, StudyError
+from infonn.formats import bundle, cblearn, next, salmon
+from infonn.formats.csv import answer_rows, read_csv, read_json_lines, write_csv, write_json_lines, write_parquet
+from infonn.framework import Answered, LiveStorage
+from infonn.records import ItemFile, StudyRecord
+from infonn.specs import items_of, new_record
+from infonn.web.live import serving_for
+from infonn.web.messages import (
+    AccuracyOut,
+    AccuracyPoint,
+    ChangeIn,
+    CountOut,
+    EmbeddedItem,
+    EmbeddingOut,
+    ExcludeIn,
+    ImportOut,
+    LoginIn,
+    Name,
+    PersonOut,
+    Problem,
+    ServerOut,
+    StatusOut,
+    StudyIn,
+    StudyOut,
+)
+from infonn.web.people import people_table
+from infonn.web.security import COOKIE, LOGIN_S
+from infonn.web.server import Server, server_of
+from infonn.web.uploads import items_from_uploads
+
+FALLBACK_WARNING = 0.01  # share of fallback questions above which the owner is told
+WORKER_SILENT_S = 30.0
+
+router = APIRouter(
+    prefix="/api",
+    tags=["owners"],
+    responses={code: {"model": Problem} for code in (400, 401, 403, 404, 409, 413, 422, 429, 503)},
+)
+_bearer = HTTPBearer(auto_error=False, description="The owner token that `infonn serve` showed at its first start.")
+ServerOf = Annotated[Server, Depends(server_of)]
+
+
+def owner(
+    request: Request,
+    server: ServerOf,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+) -> None:
+    """Let the owner in, by token or by the cookie of a login from our own pages."""
+    cookie = request.cookies.get(COOKIE, "")
+    if credentials is None and cookie and server.gate.is_login(cookie, time.time()):
+        if request.method not in ("GET", "HEAD") and request.headers.get("sec-fetch-site", "same-origin") not in (
+            "same-origin",
+            "none",
+        ):
+            raise HTTPException(403, "This request came from another site.")
+        return
+    if credentials is not None and server.gate.is_owner(credentials.credentials):
+        return
+    server.limit(server.login_limit, server.client_of(request))
+    raise HTTPException(401, "This needs the owner token: Authorization: Bearer ...", {"www-authenticate": "Bearer"})
+
+
+Owner = Depends(owner)
+
+
+def stored_study(name: Annotated[str, Path(max_length=200)], server: ServerOf) -> StudyRecord:
+    try:
+        return server.storage.study(name)
+    except StudyError as error:
+        raise HTTPException(404, str(error)) from error
+
+
+Stored = Annotated[StudyRecord, Depends(stored_study)]
+
+
+# --- the server ------------------------------------------------------------------------------------
+
+
+@router.get("/health", tags=["server"])
+def health(server: ServerOf) -> dict[str, str]:
+    """Whether the server and its storage answer."""
+    server.storage.setting("health")
+    return {"status": "ok", "version": __version__}
+
+
+@router.get("/server", dependencies=[Owner])
+def server_times(server: ServerOf) -> ServerOut:
+    """How long replies took, measured in the server."""
+    return ServerOut(version=__version__, started_at=server.started_at, requests=server.timings.summary())
+
+
+@router.post("/login", status_code=204, response_class=Response)
+def login(body: LoginIn, request: Request, server: ServerOf) -> Response:
+    """Exchange the owner token for a cookie, for the owner's pages."""
+    server.limit(server.login_limit, server.client_of(request))
+    if not server.gate.is_owner(body.token):
+        raise HTTPException(401, "This is not the owner token. `infonn token reset` makes a new one.")
+    reply = Response(status_code=204)
+    secure = server.public_url.startswith("https://")
+    value = server.gate.login(time.time())
+    reply.set_cookie(COOKIE, value, max_age=int(LOGIN_S), httponly=True, samesite="strict", secure=secure, path="/")
+    return reply
+
+
+@router.post("/logout", status_code=204, response_class=Response)
+def logout() -> Response:
+    """Forget the login of this browser."""
+    reply = Response(status_code=204)
+    reply.delete_cookie(COOKIE, path="/")
+    return reply
+
+
+# --- studies ---------------------------------------------------------------------------------------
+
+
+@router.get("/studies", dependencies=[Owner])
+def list_studies(server: ServerOf) -> list[StudyOut]:
+    """All studies, in the order of creation."""
+    return [_study_out(server, record) for record in server.storage.studies()]
+
+
+@router.post("/studies", status_code=201, dependencies=[Owner])
+def create_study(body: StudyIn, server: ServerOf) -> StudyOut:
+    """A new study of the items given: the tables of `study.toml` as JSON."""
+    texts = [(item, None) if isinstance(item, str) else (item.name, item.text) for item in body.items]
+    items = items_of(texts, body.features)
+    spec = body.model_dump(include={"study", "queries", "learner", "strategy", "budget", "people"})
+    return _create(server, spec, items, [])
+
+
+@router.post("/studies/upload", status_code=201, dependencies=[Owner])
+async def create_study_from_files(
+    server: ServerOf,
+    settings: Annotated[str, Form(max_length=1_000_000, description="The tables of `study.toml` as one JSON object.")],
+    files: Annotated[list[UploadFile], File(description="One CSV, one ZIP, or images.")],
+    features: Annotated[UploadFile | None, File(description="A .npy file, one row per item.")] = None,
+) -> StudyOut:
+    """A new study from an uploaded CSV of items, a ZIP (images, or a CSV with what it names), or images."""
+    try:
+        spec = json.loads(settings)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DataError(f"`settings` is not JSON: {error}.") from error
+    if not isinstance(spec, dict):
+        raise DataError('`settings` must be a JSON object of tables, such as {"study": {"name": "dishes"}}.')
+    uploads = [(file.filename or "", await file.read()) for file in files]
+    rows = None if features is None else await features.read()
+    items, attached = await _in_thread(items_from_uploads, uploads, rows)
+    return await _in_thread(_create, server, spec, items, attached)
+
+
+@router.post("/studies/restore", status_code=201, dependencies=[Owner])
+async def restore_study(
+    server: ServerOf,
+    file: Annotated[UploadFile, File(description="What GET /api/studies/{name}/bundle gave.")],
+    name: Annotated[Name | None, Form()] = None,
+) -> StudyOut:
+    """A study from a file that holds all of one, here under its own name or another."""
+    data = await file.read()
+    return await _in_thread(_restore, server, data, name)
+
+
+@router.get("/studies/{name}", dependencies=[Owner])
+def get_study(record: Stored, server: ServerOf) -> StudyOut:
+    """A study's settings and its participants' link."""
+    return _study_out(server, record)
+
+
+@router.patch("/studies/{name}", dependencies=[Owner])
+def change_study(record: Stored, body: ChangeIn, server: ServerOf) -> StudyOut:
+    """End a study or open it again; change what its [people] table says."""
+    spec = None
+    if body.people is not None:
+        spec = {**record.spec, "people": {**record.spec.get("people", {}), **body.people}}
+        serving_for(server.storage, StudyRecord(record.name, spec, record.seed))  # refuses what cannot be served
+    return _study_out(server, server.storage.change_study(record.name, archived=body.archived, spec=spec))
+
+
+@router.get("/studies/{name}/status", dependencies=[Owner])
+def status(record: Stored, server: ServerOf) -> StatusOut:
+    """Where the study stands."""
+    return study_status(server.storage, record)
+
+
+@router.get("/studies/{name}/accuracy", dependencies=[Owner])
+def accuracy(record: Stored, server: ServerOf) -> AccuracyOut:
+    """Accuracy on the hold-out answers, which never train, against the number of train answers."""
+    points = []
+    for round in server.storage.rounds(record.name):
+        measured = round.measures
+        if measured.get("n_hold_out"):
+            points.append(
+                AccuracyPoint(
+                    n_answers=round.n_answers,
+                    n_hold_out=int(measured["n_hold_out"]),
+                    accuracy=measured["hold_out_accuracy"],
+                    low=measured["hold_out_low"],
+                    high=measured["hold_out_high"],
+                    log_loss=measured.get("hold_out_log_loss"),
+                    at=measured.get("at", 0.0),
+                )
+            )
+    chance = 1 / record.spec.get("queries", {}).get("candidates", 3)
+    return AccuracyOut(chance=chance, points=points)
+
+
+@router.get("/studies/{name}/embedding", dependencies=[Owner])
+def embedding(record: Stored, server: ServerOf) -> EmbeddingOut:
+    """Where the answers place the items; 404 until the first fit."""
+    kept = server.storage.load_model(record.name)
+    if kept is None:
+        raise HTTPException(404, "No model has been fitted yet. The worker fits one once there are answers.")
+    version, model = kept
+    items = server.storage.items(record.name)
+    spread = model.get("spread")
+    base = f"/api/p/{record.key}/items"
+    points = [
+        EmbeddedItem(
+            index=index,
+            name=item.name,
+            image=f"{base}/{index}/image" if item.image else None,
+            coordinates=[float(value) for value in model["embedding"][index]],
+            plane=[float(value) for value in model["plane"][index]],
+            spread=None if spread is None else float(spread[index]),
+        )
+        for index, item in enumerate(items)
+    ]
+    current = list(server.storage.revision(record.name)) == list(model["revision"])
+    return EmbeddingOut(version=version, n_answers=int(model["n_answers"]), up_to_date=current, items=points)
+
+
+# --- people ----------------------------------------------------------------------------------------
+
+
+@router.get("/studies/{name}/people", dependencies=[Owner])
+def people(record: Stored, server: ServerOf) -> list[PersonOut]:
+    """How each person answers."""
+    kept = server.storage.load_model(record.name)
+    losses = {} if kept is None else kept[1].get("people", {})
+    storage = server.storage
+    everything = storage.answers(record.name, None, everything=True)
+    return people_table(storage.respondents(record.name), everything, storage.details(record.name), losses)
+
+
+@router.put("/studies/{name}/people/{respondent}", dependencies=[Owner])
+def exclude(
+    record: Stored, respondent: Annotated[str, Path(max_length=200)], body: ExcludeIn, server: ServerOf
+) -> ExcludeIn:
+    """Leave a person out of the model, or take them back; the worker fits again."""
+    if respondent not in {person.name for person in server.storage.respondents(record.name)}:
+        raise HTTPException(404, f'"{respondent}" has not taken part in study "{record.name}".')
+    server.storage.exclude(record.name, respondent, body.excluded)
+    return body
+
+
+@router.delete("/studies/{name}/details", dependencies=[Owner])
+def purge_details(record: Stored, server: ServerOf) -> CountOut:
+    """Forget who the people are (platform ids and link parameters); their answers stay."""
+    return CountOut(count=server.storage.purge_details(record.name))
+
+
+# --- export and import -----------------------------------------------------------------------------
+
+ExportFormat = Literal["csv", "jsonl", "parquet", "salmon", "next", "cblearn"]
+
+
+@router.get(
+    "/studies/{name}/export",
+    dependencies=[Owner],
+    response_class=Response,
+    responses={200: {"content": {"text/csv": {}, "application/x-ndjson": {}, "application/octet-stream": {}}}},
+)
+def export(record: Stored, server: ServerOf, format: Annotated[ExportFormat, Query()] = "csv") -> Response:
+    """All answers: our own table with everything on record, or the answers in force as another tool reads them."""
+    data, content_type, ending = exported(server.storage, record, format)
+    return _download(data, content_type, f"{record.name}-answers{ending}")
+
+
+@router.get(
+    "/studies/{name}/bundle",
+    dependencies=[Owner],
+    response_class=Response,
+    responses={200: {"content": {"application/zip": {}}}},
+)
+def whole_study(record: Stored, server: ServerOf) -> Response:
+    """Everything of a study in one file, which POST /api/studies/restore or `infonn study import` restores."""
+    return _download(bundle.write(bundle_of(server.storage, record)), "application/zip", f"{record.name}.zip")
+
+
+@router.post("/studies/{name}/import", dependencies=[Owner])
+async def import_answers(
+    record: Stored,
+    server: ServerOf,
+    file: Annotated[UploadFile, File()],
+    format: Annotated[Literal["csv", "jsonl", "salmon", "next", "cblearn"], Query()] = "csv",
+) -> ImportOut:
+    """Earlier answers from a file; what was imported before stays one answer."""
+    data = await file.read()
+    n_read, n_new = await _in_thread(imported, server.storage, record, data, format)
+    return ImportOut(imported=n_new, known=n_read - n_new)
+
+
+# --- shared with the command line ------------------------------------------------------------------
+
+
+def study_status(storage: LiveStorage, record: StudyRecord) -> StatusOut:
+    counts, notes = storage.counts(record.name), storage.notes(record.name)
+    kept = storage.load_model(record.name)
+    model = None if kept is None else kept[1]
+    worker = notes.get("worker", {})
+    share = counts.fallback / counts.asked if counts.asked else 0.0
+    warnings = []
+    if share > FALLBACK_WARNING:
+        warnings.append(
+            f"{share:.1%} of the questions ({counts.fallback} of {counts.asked}) were random because the queue had run "
+            "dry. Start another worker, or ask fewer people at once."
+        )
+    silent = time.time() - worker.get("at", 0.0) > WORKER_SILENT_S
+    if not record.archived and silent:
+        warnings.append("No worker looks after this study: questions are random. Run `infonn work`, or `infonn serve`.")
+    values = counts.to_json()
+    return StatusOut(
+        name=record.name,
+        archived=record.archived,
+        answers=values.pop("answered"),
+        goal=record.spec.get("budget", {}).get("answers", 0),
+        **values,
+        fallback_share=share,
+        model_answers=None if model is None else int(model["n_answers"]),
+        model_at=None if model is None else float(model["at"]),
+        fit_seconds=None if model is None else float(model["seconds"]),
+        up_to_date=model is not None and list(model["revision"]) == list(storage.revision(record.name)),
+        worker_seen_at=worker.get("at"),
+        warnings=warnings,
+        error=notes.get("error"),
+    )
+
+
+def exported(storage: LiveStorage, record: StudyRecord, format: str) -> tuple[bytes, str, str]:
+    """(bytes, content type, file ending) of a study's answers."""
+    names = [item.name for item in storage.items(record.name)]
+    if format in ("csv", "jsonl", "parquet"):
+        excluded = {person.name for person in storage.respondents(record.name) if person.excluded}
+        rows = answer_rows(storage.answers(record.name, None, everything=True), names, excluded)
+        if format == "csv":
+            return write_csv(rows).encode(), "text/csv; charset=utf-8", ".csv"
+        if format == "jsonl":
+            return write_json_lines(rows).encode(), "application/x-ndjson", ".jsonl"
+        return write_parquet(rows), "application/octet-stream", ".parquet"
+    answered = [pair for pair in storage.answers(record.name, None) if pair.question.purpose in ("train", "hold_out")]
+    if format == "salmon":
+        return salmon.write(answered, names, record.created_at).encode(), "text/csv; charset=utf-8", "-salmon.csv"
+    if format == "next":
+        return next.write(answered, names, record.name).encode(), "text/csv; charset=utf-8", "-next.csv"
+    if format == "cblearn":
+        return cblearn.write(answered, names), "application/octet-stream", "-cblearn.npz"
+    raise DataError(f'Format "{format}" is unknown. Known: cblearn, csv, jsonl, next, parquet, salmon.')
+
+
+def imported(storage: LiveStorage, record: StudyRecord, data: bytes, format: str) -> tuple[int, int]:
+    """Answers read and answers new."""
+    names = [item.name for item in storage.items(record.name)]
+    if format == "cblearn":
+        answered = cblearn.read(data, record.name, names)
+    else:
+        readers = {"csv": read_csv, "jsonl": read_json_lines, "salmon": salmon.read, "next": next.read}
+        if format not in readers:
+            raise DataError(f'Format "{format}" is unknown. Known: cblearn, csv, jsonl, next, salmon.')
+        answered = readers[format](_text(data), record.name, names)
+    return len(answered), storage.import_answers(record.name, _for_study(answered, record))
+
+
+def bundle_of(storage: LiveStorage, record: StudyRecord) -> bundle.Bundle:
+    files = [file for path in storage.files(record.name) if (file := storage.file(record.name, path)) is not None]
+    excluded = {person.name for person in storage.respondents(record.name) if person.excluded}
+    everything = storage.answers(record.name, None, everything=True)
+    items, features = storage.items(record.name), storage.features(record.name)
+    return bundle.Bundle(record, items, features, files, everything, excluded)
+
+
+def restored(storage: LiveStorage, data: bytes, name: str | None) -> StudyRecord:
+    """The study in a bundle, put into the storage."""
+    kept = bundle.read(data, name)
+    items = ItemSet(tuple(kept.items), kept.features)
+    record = new_record(kept.record.spec, items)
+    storage.create_study(record, kept.items, kept.features, kept.files)
+    storage.import_answers(record.name, kept.answered)
+    for person in kept.excluded:
+        storage.exclude(record.name, person)
+    return record
+
+
+def put_study(storage: LiveStorage, spec: dict[str, Any], items: ItemSet, files: list[ItemFile]) -> StudyRecord:
+    """A new study, once it is clear that its questions can be asked."""
+    record = new_record({key: value for key, value in spec.items() if value}, items)
+    if any(existing.name == record.name for existing in storage.studies()):
+        raise StudyError(f'Study "{record.name}" exists already. Use another name.')
+    serving_for(storage, record, items.items)
+    storage.create_study(record, items.items, items.features, files)
+    return record
+
+
+# --- inside ----------------------------------------------------------------------------------------
+
+
+def _create(server: Server, spec: dict[str, Any], items: ItemSet, files: list[ItemFile]) -> StudyOut:
+    table = spec.get("study")
+    name = table.get("name") if isinstance(table, dict) else None
+    if not isinstance(name, str) or not _is_name(name):
+        raise DataError('[study] name is needed: up to 80 letters, digits, spaces, "-", "_" and ".".')
+    return _study_out(server, put_study(server.storage, spec, items, files))
+
+
+def _restore(server: Server, data: bytes, name: str | None) -> StudyOut:
+    return _study_out(server, restored(server.storage, data, name))
+
+
+def _is_name(name: str) -> bool:
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        TypeAdapter(Name).validate_python(name)
+    except ValidationError:
+        return False
+    return True
+
+
+def _study_out(server: Server, record: StudyRecord) -> StudyOut:
+    return StudyOut(
+        name=record.name,
+        link=server.link(record.key),
+        key=record.key,
+        archived=record.archived,
+        created_at=record.created_at,
+        n_items=len(server.storage.items(record.name)),
+        spec=dict(record.spec),
+    )
+
+
+def _download(data: bytes, content_type: str, filename: str) -> Response:
+    disposition = f"attachment; filename*=UTF-8''{quote(filename)}"
+    return Response(data, media_type=content_type, headers={"content-disposition": disposition})
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError("The file is not UTF-8 text.") from error
+
+
+def _for_study(answered: list[Answered], record: StudyRecord) -> list[Answered]:
+    """Imported questions carry the study's own kind of question."""
+    kind = record.spec.get("queries", {}).get("kind", "nearest")
+    for pair in answered:
+        if pair.question.kind != kind:
+            raise DataError(f'The file has answers of kind "{pair.question.kind}", and the study asks "{kind}".')
+    return answered
+
+
+async def _in_thread(function: Any, *arguments: Any) -> Any:
+    from starlette.concurrency import run_in_threadpool
+
+    return await run_in_threadpool(function, *arguments)

@@ -1,0 +1,181 @@
+"""What a participant's link can do: arrive, be asked, answer, undo, and see the study's own items."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from infonn.errors import UnknownQuestionError
+from infonn.records import Answer, Question
+from infonn.web.live import LiveStudy
+from infonn.web.messages import (
+    AnswerIn,
+    AnswerOut,
+    Problem,
+    Progress,
+    SessionIn,
+    SessionOut,
+    StudyView,
+    Turn,
+    UndoIn,
+    answer_view,
+    question_view,
+)
+from infonn.web.server import Server, server_of
+
+OUTSIDE_IDS = ("PROLIFIC_PID", "workerId", "participant")  # link parameters that name a person
+_CONTEXT_CHARACTERS = 4000
+
+router = APIRouter(
+    prefix="/api/p/{key}",
+    tags=["participants"],
+    responses={code: {"model": Problem} for code in (400, 401, 404, 409, 410, 413, 422, 429, 503)},
+)
+_bearer = HTTPBearer(auto_error=False, description="The `session` that POST /session gave.")
+
+Key = Annotated[str, Path(max_length=100, description="The end of the participants' link.")]
+ServerOf = Annotated[Server, Depends(server_of)]
+
+
+def live_study(key: Key, server: ServerOf) -> LiveStudy:
+    study = server.studies.by_key(key)
+    if study is None:
+        raise HTTPException(404, "There is no study behind this link. Check that the whole link was copied.")
+    return study
+
+
+def open_study(study: Annotated[LiveStudy, Depends(live_study)]) -> LiveStudy:
+    if study.record.archived:
+        raise HTTPException(410, "This study has ended. Thank you for your interest.")
+    return study
+
+
+Live = Annotated[LiveStudy, Depends(open_study)]
+
+
+def respondent(
+    study: Annotated[LiveStudy, Depends(live_study)],
+    server: ServerOf,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+) -> str:
+    found = server.gate.respondent_of(study.record.key, credentials.credentials if credentials else "")
+    if found is None:
+        raise HTTPException(401, "Your session is not known here. Open the study's link again.")
+    server.limit(server.session_limit, found)
+    return found
+
+
+Person = Annotated[str, Depends(respondent)]
+
+
+@router.post("/session")
+def arrive(study: Live, body: SessionIn, request: Request, server: ServerOf) -> SessionOut:
+    """Arrive at a study: a new person, or the same one again with `session` or the platform's own id."""
+    server.limit(server.client_limit, server.client_of(request))
+    name = server.gate.respondent_of(study.record.key, body.session or "")
+    if name is None:
+        outside = next((body.parameters[key] for key in OUTSIDE_IDS if body.parameters.get(key)), None)
+        name = server.storage.join(study.record.name, outside, body.parameters).name
+    people = study.people
+    turn = _serve(server, study, name, 1 + people["prefetch"])
+    view = StudyView(
+        title=people["title"] or study.record.name,
+        question=people["question"],
+        instructions=people["instructions"],
+        consent=people["consent"],
+        thanks=people["thanks"],
+        language=people["language"],
+        kind=study.spec["queries"]["kind"],
+        prefetch=people["prefetch"],
+        practice=len(study.serving.practice),
+    )
+    session = server.gate.session(study.record.key, name)
+    return SessionOut(**dict(turn), respondent=name, session=session, study=view)
+
+
+@router.get("/questions")
+def questions(
+    study: Live,
+    person: Person,
+    server: ServerOf,
+    n: Annotated[int | None, Query(ge=1, le=20, description="How many to hold; by default 1 and the prefetch.")] = None,
+) -> Turn:
+    """The questions this person holds, and new ones up to `n`. Asking again gives the same."""
+    return _serve(server, study, person, n or 1 + study.people["prefetch"])
+
+
+@router.post("/answers")
+def answer(
+    study: Annotated[LiveStudy, Depends(live_study)],
+    person: Person,
+    body: AnswerIn,
+    server: ServerOf,
+    n: Annotated[int | None, Query(ge=1, le=20, description="How many questions to hold after this answer.")] = None,
+) -> AnswerOut:
+    """Answer, skip, or say that one cannot tell; the reply carries the next questions. Stored when it returns 200."""
+    if len(json.dumps(body.context)) > _CONTEXT_CHARACTERS:
+        raise HTTPException(413, f"`context` is longer than {_CONTEXT_CHARACTERS:,} characters.")
+    given = Answer(
+        id=body.id,
+        question_id=body.question,
+        respondent=person,
+        response=body.response,
+        outcome=body.outcome,
+        response_time_s=body.response_time_s,
+        context=body.context,
+    )
+    wanted = n or 1 + study.people["prefetch"]
+    stored, following = server.storage.exchange(study.record.name, given, wanted, study.serving)
+    return AnswerOut(**dict(_turn(server, study, person, following)), answer=answer_view(stored))
+
+
+@router.post("/undo")
+def undo(study: Live, person: Person, body: UndoIn, server: ServerOf) -> AnswerOut:
+    """Take one's own answer back; its question comes first again."""
+    own = {pair.answer.id: pair.answer for pair in server.storage.answers_of(study.record.name, person)}
+    if body.answer not in own:
+        raise UnknownQuestionError(f'Answer "{body.answer}" is not one of yours.')
+    undone = server.storage.undo(study.record.name, body.answer, study.serving.lease_s)
+    turn = _serve(server, study, person, 1 + study.people["prefetch"])
+    return AnswerOut(**dict(turn), answer=answer_view(undone))
+
+
+@router.get(
+    "/items/{index}/{kind}", response_class=Response, responses={200: {"content": {"image/*": {}, "audio/*": {}}}}
+)
+def media(
+    study: Annotated[LiveStudy, Depends(live_study)],
+    index: Annotated[int, Path(ge=0, le=10_000_000)],
+    kind: Annotated[str, Path(pattern="^(image|audio)$")],
+    server: ServerOf,
+) -> Response:
+    """An item's image or sound."""
+    path = None
+    if index < len(study.items):
+        path = study.items[index].image if kind == "image" else study.items[index].audio
+    file = server.storage.file(study.record.name, path) if path else None
+    if file is None:
+        raise HTTPException(404, f"Item {index} has no {kind}.")
+    return Response(file.data, media_type=file.content_type, headers={"cache-control": "private, max-age=86400"})
+
+
+# --- inside ----------------------------------------------------------------------------------------
+
+
+def _serve(server: Server, study: LiveStudy, person: str, n: int) -> Turn:
+    return _turn(server, study, person, server.storage.serve(study.record.name, person, n, study.serving))
+
+
+def _turn(server: Server, study: LiveStudy, person: str, held: list[Question]) -> Turn:
+    done = server.storage.n_done(study.record.name, person)
+    finished, people = not held, study.people
+    return Turn(
+        questions=[question_view(study, question) for question in held],
+        progress=Progress(done=done, of=people["per_person"] or None),
+        finished=finished,
+        completion_code=people["completion_code"] or None if finished else None,
+        completion_url=people["completion_url"] or None if finished else None,
+    )
