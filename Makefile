@@ -2,10 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := deep,test
+EXTRAS := deep,test,docs
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test test-long test-data lint bench clean
+.PHONY: setup demo test test-long test-data lint bench docs clean
 
 setup: $(STAMP)
 
@@ -35,5 +35,8 @@ test-data: setup
 bench: setup
 	$(BIN)/infonn bench
 
+docs: setup
+	$(BIN)/mkdocs build --strict
+
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,54 @@
+"""The fenced blocks of the README and the documentation, and how each is meant to be tested.
+
+A comment on the line before a block says more about it:
+
+    <!-- file: items.csv -->     the block is written to this file first
+    <!-- run -->                 the lines of a console block that begin with "$ " are run
+    <!-- compile only -->        a Python block that would take long, or needs what is not here
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+
+_BLOCK = re.compile(
+    r"(?:<!-- (?P<mark>[^\n]*?) -->\n+)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its mark, its text, and the line at which the text begins."""
+
+    page: Path
+    language: str
+    mark: str
+    text: str
+    line: int
+
+    @property
+    def file(self) -> str | None:
+        """The file that this block stands for."""
+        return self.mark.removeprefix("file: ") if self.mark.startswith("file: ") else None
+
+    @property
+    def commands(self) -> list[str]:
+        """What a person would type: lines after a prompt; every line of a bash block."""
+        lines = self.text.replace("\\\n", " ").splitlines()
+        if self.language == "console":
+            return [line[2:] for line in lines if line.startswith("$ ")]
+        return [line for line in lines if line.strip() and not line.startswith("#")]
+
+
+def blocks(page: Path) -> list[Block]:
+    """The blocks of a page, in order."""
+    text = page.read_text()
+    return [
+        Block(page, m["language"], m["mark"] or "", m["text"], text.count("\n", 0, m.start("text")) + 1)
+        for m in _BLOCK.finditer(text)
+    ]
