@@ -29,6 +29,7 @@ TASKS = {
 }
 LEARNERS = {
     "mds": "infonn.learners.mds:MDS",
+    "posterior": "infonn.learners.posterior:Posterior",
     "network": "infonn.learners.network:network",
 }
 STRATEGIES = {

@@ -1,0 +1,280 @@
+"""The posterior over an embedder's parameters under the response model: many draws instead of one embedding.
+
+Chains sample where the items lie together with how people answer (sharpness and lapse rate of the response
+model, the embedding's scale against mu, how unlike the dimensions' scales are, how much an item may leave its
+features), so nothing has to be set by hand: the answers choose. A dimension that the answers do not need shrinks
+away, so `dims` is only the most there may be.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from infonn.arrays import FloatArray, IntArray
+from infonn.beliefs import Belief, RowDraws
+from infonn.errors import DataError
+from infonn.learners.chains import Population, Target, follow, fresh
+from infonn.maths.embedders import Choices, Layout, choices_of, embed, scales_of
+from infonn.maths.responses import ResponseSettings
+from infonn.queries import Answers
+
+EmbedderName = Literal["free", "linear", "hybrid"]
+Prior = tuple[float, float]  # mean and deviation of a normal; deviation 0 fixes
+
+# The same for every study, and wide; logs, and a logit.
+LOG_SCALE: Prior = (0.0, 1.0)  # of the embedding, in units of sqrt(mu)
+LOG_SPREAD: Prior = (math.log(0.3), 1.0)  # deviation of the logs of the dimensions' scales
+LOG_SHARE: Prior = (-2.0, 1.0)  # of an item's offset beside its features
+LOG_SHARPNESS: Prior = (math.log(6.0), 0.8)
+LOGIT_LAPSE: Prior = (-2.0, 1.2)
+
+FREE_DIMS = 3  # most dimensions of an embedding without features, where none are given
+FEATURE_DIMS = 10  # and of one by features
+FIRST_ANSWERS = 20  # a cold fit starts with at most twice as many, and doubles
+MOVES_PER_ANSWER = 2
+MOST_MOVES = 40
+MANY_NUMBERS = 50_000_000  # draws beyond that are made from the weights when they are asked for
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Chains over a free embedding, a linear metric, or features with a shrunken offset per item: many draws.
+
+    `embedder` None: "hybrid" where the items have features, else "free". Settings that are None are learned;
+    `prior_scale` is the deviation of a coordinate beforehand.
+    """
+
+    n_items: int
+    features: FloatArray | None = None
+    dims: int | None = None
+    embedder: EmbedderName | None = None
+    mu: float | None = None
+    sharpness: float | None = None
+    lapse: float | None = None
+    prior_scale: float | None = None
+    n_chains: int = 48
+    moves: int = 10
+    leaps: int = 8
+
+    def __post_init__(self) -> None:
+        if self._kind != "free" and self.features is None:
+            raise DataError(f'Embedder "{self._kind}" needs features of the items. Use "free" without them.')
+        if self.features is not None and len(self.features) != self.n_items:
+            raise DataError(f"{len(self.features)} rows of features for {self.n_items} items; there must be one each.")
+
+    def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
+        """The belief after `answers`; `start` goes on with its chains where it saw the first of these answers."""
+        if answers.kind == "label":
+            raise DataError("The posterior learns from similarity answers, and these are class labels.")
+        target, answered = self._target(answers)
+        choices = choices_of(answered)
+        n_seen = _seen(start, answers, (self.n_chains, target.layout.n_parameters))
+        if start is None or n_seen is None:
+            population = self._cold(target, choices, rng)
+        else:
+            n_moves = min(MOST_MOVES, self.moves + MOVES_PER_ANSWER * max(0, len(choices) - n_seen - 1))
+            population = follow(_population(start), target, choices, n_seen, n_moves, self.leaps, rng)
+        return self._belief(population, target.layout, answers)
+
+    def embed(self, belief: Belief, features: FloatArray) -> FloatArray:
+        """Where new items lie beside those of `belief.embedding`, by their features alone: (new, dims)."""
+        if self.features is None or belief.state is None:
+            raise DataError("New items embed by features, and this study's items have none.")
+        layout, parameters = self._layout(self.n_items), belief.state["parameters"]
+        known, new = standardised(self.features), standardised(features, like=self.features)
+        if not layout.offsets:
+            return new @ mean_map(_weights(parameters, layout), known) * self._unit
+        at_features = parameters.copy()
+        at_features[:, layout.n_weights : layout.n_coordinates] = 0.0
+        drawn = embed(at_features, replace(layout, offsets=False), new)  # settings stand at the vector's end
+        return projected(drawn * self._unit, embed(parameters, layout, known) * self._unit)
+
+    def _cold(self, target: Target, choices: Choices, rng: Generator) -> Population:
+        """Chains from the prior that see the answers in growing parts, so that few are caught in a bad place."""
+        population, n_seen = fresh(target, self.n_chains, rng), 0
+        for count in _doubling(len(choices)):
+            part = choices.take(slice(0, count))
+            population = follow(population, target, part, n_seen, 2 * MOST_MOVES, self.leaps, rng)
+            n_seen = count
+        return population
+
+    # --- what is sampled ---------------------------------------------------------------------------------
+
+    @property
+    def _kind(self) -> EmbedderName:
+        return self.embedder or ("free" if self.features is None else "hybrid")
+
+    @property
+    def _unit(self) -> float:
+        """Length of 1 in the chains, where mu is 1."""
+        return math.sqrt(self.mu or 1.0)
+
+    def _layout(self, n_items: int) -> Layout:
+        if self._kind == "free" or self.features is None:
+            return Layout(n_items, self.dims or FREE_DIMS)
+        n_features = self.features.shape[1]
+        return Layout(n_items, self.dims or min(n_features, FEATURE_DIMS), n_features, self._kind == "hybrid")
+
+    def _target(self, answers: Answers) -> tuple[Target, Answers]:
+        """What the chains sample, and the answers in its numbering: a linear metric needs only items that occur."""
+        features: FloatArray = np.zeros((self.n_items, 0))
+        if self._kind != "free" and self.features is not None:
+            features = standardised(self.features)
+        if self._kind == "linear":
+            items, local = np.unique(answers.queries, return_inverse=True)
+            queries = np.where(answers.queries < 0, -1, local.reshape(answers.queries.shape)).astype(np.int32)
+            features, answers = features[items], replace(answers, queries=queries)
+        layout = self._layout(len(features))
+        mean, sd = np.zeros(layout.n_parameters), np.ones(layout.n_parameters)
+        for place, prior in self._priors(layout).items():
+            mean[place], sd[place] = prior
+        if layout.n_dims == 1 or self.prior_scale is not None:
+            sd[layout.stretch] = sd[layout.spread] = 0.0  # nothing to stretch
+        return Target(layout, np.ascontiguousarray(features), mean, sd), answers
+
+    def _priors(self, layout: Layout) -> dict[int, Prior]:
+        priors = {
+            layout.scale: LOG_SCALE,
+            layout.share: LOG_SHARE if self._kind == "hybrid" else (0.0, 0.0),
+            layout.spread: LOG_SPREAD,
+            layout.sharpness: LOG_SHARPNESS,
+            layout.lapse: LOGIT_LAPSE,
+        }
+        if self.prior_scale is not None:
+            priors[layout.scale] = (math.log(self.prior_scale / self._unit), 0.0)
+        if self.sharpness is not None:
+            priors[layout.sharpness] = (math.log(self.sharpness), 0.0)
+        if self.lapse is not None:
+            priors[layout.lapse] = (math.log(self.lapse / (1 - self.lapse)) if self.lapse else -math.inf, 0.0)
+        return priors
+
+    # --- what is believed --------------------------------------------------------------------------------
+
+    def _belief(self, population: Population, layout: Layout, answers: Answers) -> Belief:
+        parameters = population.parameters
+        response = ResponseSettings(
+            self.mu or 1.0,
+            float(np.exp(parameters[:, layout.sharpness].mean())),
+            float((1 / (1 + np.exp(-parameters[:, layout.lapse]))).mean()),
+        )
+        state = {
+            "parameters": parameters,
+            "inverse_mass": population.inverse_mass,
+            "step": np.array(population.step),
+            "seen": np.array([len(answers), _checksum(answers)]),
+            "acceptance": np.array(population.acceptance),
+            "r_hat": np.array(population.r_hat),
+            "drift": np.array(population.drift),
+            "effective": np.array(population.effective),
+        }
+        embedding, draws = self._embedded(parameters)
+        return Belief(embedding, draws, response=response, state=state)
+
+    def _embedded(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray | RowDraws]:
+        """The point estimate and the draws."""
+        layout = self._layout(self.n_items)
+        if self._kind == "linear" and self.features is not None:
+            known, weights = standardised(self.features), _weights(parameters, layout) * self._unit
+            draws = LinearDraws(known, weights)
+            many = len(weights) * self.n_items * layout.n_dims > MANY_NUMBERS
+            return known @ mean_map(weights, known), draws if many else draws(np.arange(self.n_items))
+        features = np.zeros((self.n_items, 0)) if self._kind == "free" else standardised(self.features)
+        embedded = embed(parameters, layout, features) * self._unit
+        return mean_embedding(embedded), embedded
+
+
+@dataclass(frozen=True)
+class LinearDraws:
+    """Draws of a linear metric, made for the rows that are asked for."""
+
+    features: FloatArray  # (items, features)
+    weights: FloatArray  # (draws, features, dims)
+
+    def __call__(self, rows: IntArray) -> FloatArray:
+        drawn: FloatArray = self.features[rows] @ self.weights
+        return drawn
+
+
+# --- the point estimate: mean squared distances over draws of one size ---------------------------------------
+
+
+def mean_embedding(draws: FloatArray) -> FloatArray:
+    """Points whose squared distances are the mean of the draws' squared distances, each draw at the same size.
+
+    (draws, items, dims) -> (items, at most items - 1), widest dimension first. The draws' coordinates side by side
+    are that embedding already; principal axes make it short. No rotation of a draw matters.
+    """
+    return projected(draws, draws)
+
+
+def projected(new: FloatArray, known: FloatArray) -> FloatArray:
+    """Draws of new items (draws, new, dims) on the axes of `mean_embedding(known)`: (new, at most items - 1)."""
+    centre = known.mean(axis=1, keepdims=True)
+    sizes = np.sqrt(((known - centre) ** 2).sum(axis=(1, 2), keepdims=True) / known.shape[1])
+    factors = sizes.mean() / np.maximum(sizes, 1e-300) / math.sqrt(len(known))
+    beside = np.concatenate(list((known - centre) * factors), axis=1)
+    _, widths, axes = np.linalg.svd(beside, full_matrices=False)
+    kept = axes[widths > 1e-7 * widths[0]]
+    points: FloatArray = np.concatenate(list((new - centre) * factors), axis=1) @ kept.T
+    return points
+
+
+def mean_map(weights: FloatArray, features: FloatArray) -> FloatArray:
+    """The same for linear maps (draws, features, dims), without embedding an item: (features, at most features)."""
+    covariance = features.T @ features / len(features)
+    sizes = np.sqrt(np.einsum("sfd,fg,sgd->s", weights, covariance, weights))[:, None, None]
+    beside = np.concatenate(list(weights * sizes.mean() / np.maximum(sizes, 1e-300)), axis=1)
+    left, widths, _ = np.linalg.svd(beside / math.sqrt(len(weights)), full_matrices=False)
+    return left * widths
+
+
+def standardised(features: FloatArray | None, like: FloatArray | None = None) -> FloatArray:
+    """Columns of mean 0 and deviation 1 (those of `like`), divided by the root of their number: rows of size near 1."""
+    values = np.asarray(features, np.float64)
+    known = values if like is None else np.asarray(like, np.float64)
+    deviation = known.std(axis=0)
+    return (values - known.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0) / math.sqrt(values.shape[1])
+
+
+def _weights(parameters: FloatArray, layout: Layout) -> FloatArray:
+    """Linear maps with their scales: (chains, features, dims)."""
+    weights = parameters[:, : layout.n_weights].reshape(-1, layout.n_features, layout.n_dims)
+    return weights * scales_of(parameters, layout)[:, None, :]
+
+
+# --- warm starts ---------------------------------------------------------------------------------------------
+
+
+def _population(start: Belief) -> Population:
+    assert start.state is not None
+    return Population(start.state["parameters"], start.state["inverse_mass"], float(start.state["step"]))
+
+
+def _seen(start: Belief | None, answers: Answers, shape: tuple[int, int]) -> int | None:
+    """How many of `answers` the belief has seen; None where its chains cannot go on."""
+    if start is None or start.state is None or "seen" not in start.state:
+        return None
+    if np.shape(start.state["parameters"]) != shape:
+        return None
+    n_seen, checksum = (int(value) for value in start.state["seen"])
+    if n_seen > len(answers) or _checksum(answers.take(slice(0, n_seen))) != checksum:
+        return None  # an answer was taken back
+    return n_seen
+
+
+def _checksum(answers: Answers) -> int:
+    asked = answers.queries[answers.queries >= 0]  # padding may change as longer queries come
+    return zlib.crc32(answers.responses.astype(np.int32).tobytes(), zlib.crc32(asked.astype(np.int32).tobytes()))
+
+
+def _doubling(n_answers: int) -> list[int]:
+    counts = [n_answers]
+    while counts[0] >= 2 * FIRST_ANSWERS:
+        counts.insert(0, counts[0] // 2)
+    return counts

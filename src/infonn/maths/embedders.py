@@ -1,0 +1,150 @@
+"""Embedders whose parameters one vector holds, and how probable that vector is: the plain twin of `kernels.chains`.
+
+An embedding is Z = (X W + share * O) * scale * exp(spread * stretch): a linear map W of the items' features X, and
+an offset O for every item. Without features it is free; without offsets it is a linear metric; with both the
+offsets are shrunken by `share`, so poor features do not limit known items, and new items embed by features.
+W, O and the stretches of the dimensions are standard normal beforehand. The response model has mu = 1: only the
+ratio of scale and mu matters, so the prior's scale stands in for it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from infonn.arrays import Array, FloatArray, IntArray, library_of
+from infonn.maths.distances import query_squared_distances
+from infonn.maths.responses import ResponseSettings, nearest_log_probs, ranking_log_probs
+from infonn.queries import Answers, orders
+
+N_SETTINGS = 5  # scale, share, spread, sharpness, lapse
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each parameter stands in the vector: weights, offsets, stretches (one per dimension), five settings.
+
+    Settings are kept as logs, the lapse rate as its logit.
+    """
+
+    n_items: int
+    n_dims: int
+    n_features: int = 0
+    offsets: bool = True
+
+    @property
+    def n_weights(self) -> int:
+        return self.n_features * self.n_dims
+
+    @property
+    def n_coordinates(self) -> int:
+        """Weights and offsets together; what follows are settings."""
+        return self.n_weights + (self.n_items * self.n_dims if self.offsets else 0)
+
+    @cached_property
+    def stretch(self) -> slice:
+        return slice(self.n_coordinates, self.n_coordinates + self.n_dims)
+
+    @property
+    def scale(self) -> int:
+        return self.n_coordinates + self.n_dims
+
+    @property
+    def share(self) -> int:
+        return self.scale + 1
+
+    @property
+    def spread(self) -> int:
+        return self.scale + 2
+
+    @property
+    def sharpness(self) -> int:
+        return self.scale + 3
+
+    @property
+    def lapse(self) -> int:
+        return self.scale + 4
+
+    @property
+    def n_parameters(self) -> int:
+        return self.scale + N_SETTINGS
+
+
+def embed(parameters: Array, layout: Layout, features: Array) -> Array:
+    """(..., parameters), (items, features) -> (..., items, dims). Works for numpy and torch."""
+    xp = library_of(parameters)
+    lead, n_dims = parameters.shape[:-1], layout.n_dims
+    points: Array = 0.0
+    if layout.offsets:
+        offsets = parameters[..., layout.n_weights : layout.n_coordinates].reshape(*lead, layout.n_items, n_dims)
+        share = xp.exp(parameters[..., layout.share])[..., None, None] if layout.n_features else 1.0
+        points = share * offsets
+    if layout.n_features:
+        weights = parameters[..., : layout.n_weights].reshape(*lead, layout.n_features, n_dims)
+        points = features @ weights + points
+    return points * scales_of(parameters, layout)[..., None, :]
+
+
+def scales_of(parameters: Array, layout: Layout) -> Array:
+    """How far each dimension reaches: (..., parameters) -> (..., dims)."""
+    xp = library_of(parameters)
+    spread = xp.exp(parameters[..., layout.spread, None])
+    return xp.exp(spread * parameters[..., layout.stretch] + parameters[..., layout.scale, None])
+
+
+def log_density(
+    parameters: Array, layout: Layout, features: Array, answers: Answers, prior_mean: Array, prior_sd: Array
+) -> Array:
+    """Log posterior of one vector, up to a constant; a parameter with a prior_sd of 0 is fixed and adds nothing."""
+    free = prior_sd > 0
+    standard = (parameters - prior_mean)[free] / prior_sd[free]
+    return answer_log_probs(parameters, layout, features, answers).sum() - 0.5 * (standard**2).sum()
+
+
+def answer_log_probs(parameters: Array, layout: Layout, features: Array, answers: Answers) -> Array:
+    """log P(each answer) under one parameter vector: (parameters,) -> (answers,)."""
+    xp = library_of(parameters)
+    squared = query_squared_distances(embed(parameters, layout, features), xp.asarray(answers.queries))
+    settings = ResponseSettings(1.0, xp.exp(parameters[layout.sharpness]), 1 / (1 + xp.exp(-parameters[layout.lapse])))
+    log_probs = ranking_log_probs if answers.kind == "ranking" else nearest_log_probs
+    return log_probs(squared, settings)[np.arange(len(answers)), answers.responses]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Answers as the chains read them: candidates from nearest on, as far as the answer tells.
+
+    `queries` (n, 1 + k) have the chosen candidate first, or all in their order; `stages` (n,) is how many choices
+    an answer holds (1 for NN, k - 1 for a ranking), `n_options` (n,) how many answers were possible.
+    """
+
+    queries: IntArray
+    stages: IntArray
+    n_options: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def take(self, rows: slice) -> Choices:
+        return Choices(self.queries[rows], self.stages[rows], self.n_options[rows])
+
+
+def choices_of(answers: Answers) -> Choices:
+    """NN or ranking answers as choices."""
+    queries, responses = answers.queries, answers.responses
+    counts = (queries[:, 1:] >= 0).sum(axis=1)
+    if answers.kind == "ranking":
+        n_candidates = queries.shape[1] - 1
+        order = orders(n_candidates)[responses]
+        stages = np.full(len(queries), n_candidates - 1)
+        n_options = np.full(len(queries), math.factorial(n_candidates))
+    else:
+        order = np.tile(np.arange(queries.shape[1] - 1), (len(queries), 1))
+        rows = np.arange(len(queries))
+        order[rows, responses], order[:, 0] = 0, responses  # the chosen one changes places with the first
+        stages, n_options = np.ones(len(queries)), counts
+    ordered = np.hstack([queries[:, :1], np.take_along_axis(queries[:, 1:], order, axis=1)])
+    return Choices(ordered.astype(np.int32), stages.astype(np.int32), n_options.astype(np.float64))

@@ -1,0 +1,165 @@
+"""Posterior learners: they learn, go on warm, restart when they must, and stay stable as answers grow."""
+
+import numpy as np
+import pytest
+
+from infonn.beliefs import Belief
+from infonn.errors import DataError
+from infonn.learners import posterior
+from infonn.learners.posterior import LinearDraws, Posterior, mean_embedding, mean_map, standardised
+from infonn.maths.distances import pairwise_distances, triplet_margins
+from infonn.oracles.distances import DistanceOracle
+from infonn.queries import Answers, draw_queries, no_answers
+
+
+def answered(points: np.ndarray, n: int, seed: int = 0, kind: str = "nearest", n_candidates: int = 3) -> Answers:
+    rng = np.random.default_rng(seed)
+    queries = draw_queries(n, len(points), n_candidates, rng)
+    return Answers(queries, DistanceOracle(points, kind).answer(queries, rng), kind)
+
+
+def accuracy(embedding: np.ndarray, points: np.ndarray) -> float:
+    triplets = draw_queries(4000, len(points), 2, np.random.default_rng(99))
+    return float(((triplet_margins(embedding, triplets) > 0) == (triplet_margins(points, triplets) > 0)).mean())
+
+
+POINTS = np.random.default_rng(7).standard_normal((12, 2))
+QUICK = {"n_chains": 16, "leaps": 6}
+
+
+@pytest.mark.parametrize("kind", ["nearest", "ranking"])
+def test_a_free_embedding_is_learned(kind: str) -> None:
+    learner = Posterior(12, dims=2, **QUICK)
+    belief = learner.fit(answered(POINTS, 120, kind=kind), np.random.default_rng(0))
+    assert belief.draws.shape == (16, 12, 2)
+    assert accuracy(belief.embedding, POINTS) > 0.88
+    assert belief.response.lapse < 0.1
+    assert 0.4 < belief.state["acceptance"] < 1
+
+
+def test_a_linear_metric_is_learned_from_few_answers_and_embeds_new_items() -> None:
+    rng = np.random.default_rng(1)
+    features, map_ = rng.standard_normal((60, 4)), rng.standard_normal((4, 4))
+    known, new = features[:50], features[50:]
+    learner = Posterior(50, features=known, embedder="linear", **QUICK)
+    belief = learner.fit(answered(known @ map_, 120), np.random.default_rng(0))
+    assert accuracy(belief.embedding, known @ map_) > 0.9
+    np.testing.assert_allclose(learner.embed(belief, known), belief.embedding, atol=1e-8)
+    assert accuracy(learner.embed(belief, new), new @ map_) > 0.85
+
+
+def test_a_hybrid_goes_beyond_poor_features_and_embeds_new_items() -> None:
+    rng = np.random.default_rng(2)
+    hidden = rng.standard_normal((15, 2))
+    features = hidden[:, :1] + 0.1 * rng.standard_normal((15, 1))  # knows one of two dimensions
+    answers = answered(hidden, 160)
+    hybrid = Posterior(15, features=features, dims=2, **QUICK)
+    linear = Posterior(15, features=features, dims=2, embedder="linear", **QUICK)
+    belief = hybrid.fit(answers, np.random.default_rng(0))
+    by_features = linear.fit(answers, np.random.default_rng(0))
+    assert accuracy(belief.embedding, hidden) > accuracy(by_features.embedding, hidden) + 0.08
+    assert hybrid.embed(belief, features[:3]).shape == (3, belief.embedding.shape[1])
+
+
+def test_warm_chains_go_on_and_repeat_with_the_seed() -> None:
+    learner = Posterior(12, dims=2, **QUICK)
+    answers = answered(POINTS, 41)
+    start = learner.fit(answers.take(slice(0, 40)), np.random.default_rng(0))
+    one = learner.fit(answers, np.random.default_rng(1), start)
+    again = learner.fit(answers, np.random.default_rng(1), start)
+    assert np.array_equal(one.draws, again.draws)
+    assert int(one.state["seen"][0]) == 41
+    assert not np.array_equal(one.draws, start.draws)
+
+
+def test_an_answer_taken_back_starts_the_chains_afresh() -> None:
+    learner = Posterior(12, dims=2, **QUICK)
+    answers = answered(POINTS, 40)
+    start = learner.fit(answers, np.random.default_rng(0))
+    without_first = answers.take(slice(1, 40))
+    warm = learner.fit(without_first, np.random.default_rng(1), start)
+    cold = learner.fit(without_first, np.random.default_rng(1))
+    assert np.array_equal(warm.draws, cold.draws)
+
+
+def test_another_learners_belief_starts_the_chains_afresh() -> None:
+    learner = Posterior(12, dims=2, **QUICK)
+    answers = answered(POINTS, 30)
+    warm = learner.fit(answers, np.random.default_rng(1), Belief(POINTS))
+    assert np.array_equal(warm.draws, learner.fit(answers, np.random.default_rng(1)).draws)
+
+
+def test_without_answers_the_belief_is_the_prior() -> None:
+    belief = Posterior(6, dims=2, sharpness=2.0, lapse=0.0, prior_scale=3.0, mu=4.0, n_chains=400).fit(
+        no_answers(3), np.random.default_rng(0)
+    )
+    assert (belief.response.mu, belief.response.sharpness, belief.response.lapse) == (4.0, pytest.approx(2.0), 0.0)
+    assert belief.draws.std() == pytest.approx(3.0, rel=0.06)  # 4800 coordinates: 6 % is 5.9 standard errors
+
+
+def test_the_lapse_rate_is_learned_from_the_answers() -> None:
+    clean = answered(POINTS, 250)
+    rng = np.random.default_rng(0)
+    lapsed = np.where(rng.random(250) < 0.4, rng.integers(0, 3, 250), clean.responses).astype(np.int32)
+    learner = Posterior(12, dims=2, **QUICK)
+    fitted = learner.fit(Answers(clean.queries, lapsed), np.random.default_rng(1)).response
+    assert 0.2 < fitted.lapse < 0.6
+    assert learner.fit(clean, np.random.default_rng(1)).response.lapse < 0.06
+
+
+def test_the_step_shrinks_so_that_thousands_of_answers_stay_stable() -> None:
+    learner = Posterior(12, dims=2, n_chains=6, leaps=4)
+    few = learner.fit(answered(POINTS, 20), np.random.default_rng(0))
+    many = learner.fit(answered(POINTS, 3000), np.random.default_rng(0))
+    for belief in (few, many):
+        assert 0.4 < belief.state["acceptance"] < 0.97
+        assert np.isfinite(belief.draws).all()
+    assert accuracy(many.embedding, POINTS) > 0.98
+
+
+def test_a_dimension_nobody_needs_shrinks() -> None:
+    line = np.linspace(-1, 1, 12)[:, None] ** 3
+    belief = Posterior(12, dims=2, **QUICK).fit(answered(line, 400, n_candidates=2), np.random.default_rng(0))
+    centred = belief.draws - belief.draws.mean(axis=1, keepdims=True)
+    widths = np.linalg.svd(centred, compute_uv=False)
+    assert np.median(widths[:, 1] / widths[:, 0]) < 0.25
+
+
+def test_the_point_estimate_has_the_mean_squared_distances() -> None:
+    draws = np.random.default_rng(0).standard_normal((5, 8, 3))
+    points = mean_embedding(draws)
+    sizes = np.sqrt(((draws - draws.mean(axis=1, keepdims=True)) ** 2).sum(axis=(1, 2)) / 8)
+    scaled = draws / sizes[:, None, None] * sizes.mean()
+    expected = np.mean([pairwise_distances(draw) ** 2 for draw in scaled], axis=0)
+    np.testing.assert_allclose(pairwise_distances(points) ** 2, expected, atol=1e-9)
+    assert points.shape[1] == 7
+
+
+def test_a_mean_map_is_the_mean_embedding_of_linear_draws() -> None:
+    rng = np.random.default_rng(0)
+    features, weights = standardised(rng.standard_normal((20, 4))), rng.standard_normal((6, 4, 3))
+    direct = mean_embedding(features @ weights)
+    np.testing.assert_allclose(
+        pairwise_distances(features @ mean_map(weights, features)), pairwise_distances(direct), atol=1e-9
+    )
+
+
+def test_draws_of_very_many_items_are_made_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    features = np.random.default_rng(0).standard_normal((40, 3))
+    learner = Posterior(40, features=features, embedder="linear", **QUICK)
+    answers = answered(features, 30)
+    held = learner.fit(answers, np.random.default_rng(0))
+    monkeypatch.setattr(posterior, "MANY_NUMBERS", 100)
+    made = learner.fit(answers, np.random.default_rng(0))
+    assert isinstance(made.draws, LinearDraws)
+    rows = np.array([3, 11])
+    np.testing.assert_allclose(made.draws_of(rows), held.draws_of(rows))
+
+
+def test_labels_and_missing_features_are_refused() -> None:
+    with pytest.raises(DataError, match="class labels"):
+        Posterior(4).fit(Answers(np.array([[0, 1, 2]]), np.array([0]), "label"), np.random.default_rng(0))
+    with pytest.raises(DataError, match="needs features"):
+        Posterior(4, embedder="hybrid")
+    with pytest.raises(DataError, match="3 rows of features for 4 items"):
+        Posterior(4, features=np.zeros((3, 2)))

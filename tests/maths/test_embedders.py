@@ -1,0 +1,124 @@
+"""The plain density against worked cases, and the kernel of the chains against the plain density."""
+
+import math
+
+import numpy as np
+import pytest
+
+from infonn.maths.embedders import Layout, answer_log_probs, choices_of, embed, log_density
+from infonn.maths.kernels import chains as kernels
+from infonn.queries import Answers, draw_queries
+
+LAYOUTS = [Layout(9, 3), Layout(9, 1), Layout(9, 3, 4, offsets=False), Layout(9, 3, 4)]
+
+
+def shape_of(layout: Layout) -> tuple[int, int, int, int]:
+    return layout.n_items, layout.n_dims, layout.n_features, int(layout.offsets)
+
+
+def case(layout: Layout, kind: str, padded: bool = False, n: int = 30):
+    rng = np.random.default_rng(5)
+    queries = draw_queries(n, layout.n_items, 3, rng)
+    if padded:
+        queries[::3, 3] = -1
+    responses = rng.integers(0, 6 if kind == "ranking" else 2, n).astype(np.int32)
+    features = rng.standard_normal((layout.n_items, layout.n_features))
+    parameters = 0.7 * rng.standard_normal(layout.n_parameters)
+    mean, sd = rng.standard_normal(layout.n_parameters), rng.random(layout.n_parameters) + 0.5
+    sd[layout.scale] = 0.0
+    return Answers(queries, responses, kind), features, parameters, mean, sd
+
+
+def test_a_hybrid_adds_shrunken_offsets_to_the_features() -> None:
+    layout = Layout(2, 1, 1)
+    parameters = np.array([3.0, 1.0, -1.0, 0.5, math.log(2.0), math.log(0.1), math.log(4.0), 0.0, 0.0])
+    points = embed(parameters, layout, np.array([[1.0], [2.0]]))
+    np.testing.assert_allclose(points[:, 0], np.array([3 + 0.1, 6 - 0.1]) * 2 * math.exp(4 * 0.5))
+
+
+def test_a_free_embedding_is_its_offsets_scaled() -> None:
+    layout = Layout(3, 2)
+    parameters = np.zeros((5, layout.n_parameters))
+    parameters[:, :6] = np.arange(6)
+    parameters[:, layout.scale] = math.log(10)
+    points = embed(parameters, layout, np.zeros((3, 0)))
+    assert points.shape == (5, 3, 2)
+    np.testing.assert_allclose(points[0], 10 * np.arange(6.0).reshape(3, 2))
+
+
+def test_a_choice_puts_the_chosen_candidate_first() -> None:
+    choices = choices_of(Answers(np.array([[0, 1, 2, 3], [4, 5, 6, -1]], np.int32), np.array([2, 1], np.int32)))
+    assert choices.queries.tolist() == [[0, 3, 2, 1], [4, 6, 5, -1]]
+    assert choices.stages.tolist() == [1, 1]
+    assert choices.n_options.tolist() == [3, 2]
+
+
+def test_a_ranking_becomes_its_order() -> None:
+    choices = choices_of(Answers(np.array([[0, 1, 2, 3]], np.int32), np.array([3], np.int32), "ranking"))
+    assert choices.queries.tolist() == [[0, 2, 3, 1]]
+    assert (choices.stages.tolist(), choices.n_options.tolist()) == ([2], [6])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("kind", ["nearest", "ranking"])
+def test_the_kernel_gives_the_plain_density_and_autograds_gradient(layout: Layout, kind: str) -> None:
+    torch = pytest.importorskip("torch")
+    answers, features, parameters, mean, sd = case(layout, kind)
+    choices = choices_of(answers)
+    value, gradient = kernels.density(
+        parameters, shape_of(layout), features, choices.queries, choices.stages, choices.n_options, mean, sd
+    )
+    leaf = torch.tensor(parameters, requires_grad=True)
+    plain = log_density(leaf, layout, torch.tensor(features), answers, torch.tensor(mean), torch.tensor(sd))
+    plain.backward()
+    free = sd > 0
+    assert value == pytest.approx(plain.item(), abs=1e-10)
+    np.testing.assert_allclose(gradient[free], leaf.grad.numpy()[free], atol=1e-10)
+    assert (gradient[~free] == 0).all()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_padding_changes_nothing_in_the_kernel(layout: Layout) -> None:
+    answers, features, parameters, mean, sd = case(layout, "nearest", padded=True)
+    choices = choices_of(answers)
+    arguments = (shape_of(layout), features, choices.queries, choices.stages, choices.n_options, mean, sd)
+    value, gradient = kernels.density(parameters, *arguments)
+    assert value == pytest.approx(log_density(parameters, layout, features, answers, mean, sd), abs=1e-10)
+    for p in range(0, layout.n_parameters, 4):
+        step = np.zeros_like(parameters)
+        step[p] = 1e-5 if sd[p] > 0 else 0.0
+        up, down = kernels.density(parameters + step, *arguments)[0], kernels.density(parameters - step, *arguments)[0]
+        assert gradient[p] == pytest.approx((up - down) / 2e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["nearest", "ranking"])
+def test_the_kernel_gives_the_plain_answer_probabilities(kind: str) -> None:
+    layout = LAYOUTS[-1]
+    answers, features, _, _, _ = case(layout, kind)
+    many = np.random.default_rng(0).standard_normal((4, layout.n_parameters))
+    choices = choices_of(answers)
+    fused = kernels.answer_log_probs(
+        many, shape_of(layout), features, choices.queries, choices.stages, choices.n_options
+    )
+    for row, parameters in zip(fused, many):
+        np.testing.assert_allclose(row, answer_log_probs(parameters, layout, features, answers), atol=1e-12)
+
+
+def test_no_lapse_and_a_hopeless_answer_stay_finite() -> None:
+    layout = Layout(3, 1)
+    parameters = np.zeros(layout.n_parameters)
+    parameters[:3] = 0.0, 1.0, 1e6
+    parameters[layout.sharpness], parameters[layout.lapse] = 8.0, -np.inf
+    choices = choices_of(Answers(np.array([[0, 1, 2]], np.int32), np.array([1], np.int32)))
+    value, gradient = kernels.density(
+        parameters,
+        shape_of(layout),
+        np.zeros((3, 0)),
+        choices.queries,
+        choices.stages,
+        choices.n_options,
+        np.zeros(layout.n_parameters),
+        np.zeros(layout.n_parameters),
+    )
+    assert value < -1e4
+    assert np.isfinite(gradient).all()

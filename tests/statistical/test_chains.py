@@ -1,0 +1,88 @@
+"""Chains against posteriors that quadrature can give. Tolerances are 4.5 standard errors: a check that is true fails
+with chance 7e-6, and the seeds are fixed."""
+
+import numba
+import numpy as np
+
+from infonn.learners.chains import Target, follow, fresh, split_r_hat
+from infonn.maths.embedders import Layout, choices_of
+from infonn.maths.responses import ResponseSettings, nearest_log_probs
+from infonn.queries import Answers
+
+N_CHAINS = 1500
+LAYOUT = Layout(3, 1)
+SETTINGS = ResponseSettings(1.0, 3.0, 0.1)
+
+
+def target() -> Target:
+    mean, sd = np.zeros(LAYOUT.n_parameters), np.ones(LAYOUT.n_parameters)
+    sd[LAYOUT.n_coordinates :] = 0.0
+    mean[LAYOUT.sharpness] = np.log(SETTINGS.sharpness)
+    mean[LAYOUT.lapse] = np.log(SETTINGS.lapse / (1 - SETTINGS.lapse))
+    return Target(LAYOUT, np.zeros((3, 0)), mean, sd)
+
+
+def answers() -> Answers:
+    queries = np.array([[0, 1, 2], [0, 1, 2], [1, 0, 2], [2, 0, 1], [0, 1, 2]], np.int32)
+    return Answers(queries, np.array([0, 0, 0, 1, 0], np.int32))
+
+
+def test_chains_meet_the_posterior_that_quadrature_gives() -> None:
+    given = answers()
+    axis = np.linspace(-5, 5, 101)
+    grid = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
+    log_density = -0.5 * (grid**2).sum(axis=1)
+    for query, response in zip(given.queries, given.responses):
+        squared = (grid[:, query[1:]] - grid[:, query[:1]]) ** 2
+        log_density += nearest_log_probs(squared, SETTINGS)[:, response]
+    weights = np.exp(log_density - log_density.max())
+    weights /= weights.sum()
+
+    rng = np.random.default_rng(1)
+    choices = choices_of(given)
+    population = follow(fresh(target(), N_CHAINS, rng), target(), choices, 0, 60, 6, rng)  # 60 moves: as if independent
+    points = population.parameters[:, :3]
+    for quantity in (
+        lambda z: (z**2).sum(axis=1),
+        lambda z: (z[:, 0] - z[:, 1]) ** 2,
+        lambda z: np.abs(z[:, 0] - z[:, 2]),
+        lambda z: (np.abs(z[:, 0] - z[:, 1]) < np.abs(z[:, 0] - z[:, 2])).astype(float),
+        lambda z: z[:, 0] * z[:, 1],
+    ):
+        exact = (weights * quantity(grid)).sum()
+        sampled = quantity(points)
+        assert abs(sampled.mean() - exact) < 4.5 * sampled.std() / np.sqrt(N_CHAINS) + 1e-3  # the grid's own error
+
+
+def test_answers_in_two_parts_lead_to_the_same_posterior() -> None:
+    rng = np.random.default_rng(2)
+    choices = choices_of(answers())
+    at_once = follow(fresh(target(), N_CHAINS, rng), target(), choices, 0, 60, 6, rng).parameters
+    part = follow(fresh(target(), N_CHAINS, rng), target(), choices.take(slice(0, 2)), 0, 40, 6, rng)
+    in_parts = follow(part, target(), choices, 2, 40, 6, rng).parameters
+    for first, second in (
+        (at_once[:, i] * at_once[:, j], in_parts[:, i] * in_parts[:, j]) for i in range(3) for j in range(i)
+    ):
+        error = np.sqrt((first.var() + second.var()) / N_CHAINS)
+        assert abs(first.mean() - second.mean()) < 4.5 * error
+
+
+def test_threads_change_nothing() -> None:
+    results = []
+    threads = numba.get_num_threads()
+    try:
+        for n in (1, threads):
+            numba.set_num_threads(n)
+            rng = np.random.default_rng(3)
+            results.append(follow(fresh(target(), 20, rng), target(), choices_of(answers()), 0, 12, 4, rng))
+    finally:
+        numba.set_num_threads(threads)
+    assert np.array_equal(results[0].parameters, results[1].parameters)
+    assert results[0].step == results[1].step
+
+
+def test_r_hat_is_one_for_like_chains_and_large_for_unlike_ones() -> None:
+    rng = np.random.default_rng(4)
+    like = rng.standard_normal((40, 200, 1))
+    assert split_r_hat(like)[0] < 1.02
+    assert split_r_hat(like + np.arange(40)[:, None, None])[0] > 5
