@@ -10,7 +10,7 @@ import typer
 
 def register(app: typer.Typer) -> None:
     """Add the command to `app`."""
-    app.command()(bench)
+    app.command(rich_help_panel="Check the claims")(bench)
 
 
 def bench(

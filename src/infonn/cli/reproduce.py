@@ -11,7 +11,7 @@ import typer
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(reproduce)
+    app.command(rich_help_panel="Check the claims")(reproduce)
 
 
 def reproduce(

@@ -18,6 +18,7 @@ class Chapter:
     results: tuple[Result, ...]
     elsewhere: tuple[str, ...] = ()  # results told in an earlier chapter
     missing: tuple[str, ...] = ()  # experiments without results
+    drawing: str = ""
 
 
 def chapters_of(results: Mapping[str, Result]) -> list[Chapter]:
@@ -30,7 +31,7 @@ def chapters_of(results: Mapping[str, Result]) -> list[Chapter]:
         missing = tuple(name for name in part.experiments if name not in results)
         told |= set(new)
         found = tuple(results[name] for name in new)
-        chapters.append(Chapter(f"{part.label}. {part.title}", part.shows, found, elsewhere, missing))
+        chapters.append(Chapter(f"{part.label}. {part.title}", part.shows, found, elsewhere, missing, part.drawing))
     own = [result for name, result in results.items() if name not in told]
     beyond = sorted((result for result in own if result.name.startswith("beyond-")), key=lambda result: result.name)
     others = tuple(result for result in own if not result.name.startswith("beyond-"))

@@ -53,6 +53,8 @@ def _chapter(chapter: Chapter, images: Mapping[str, Sequence[str]]) -> Iterator[
     yield f"## {chapter.heading}\n"
     if chapter.shows:
         yield f"**The paper:** {chapter.shows}\n"
+    if chapter.drawing:
+        yield f"![{chapter.heading}](images/{chapter.drawing})\n"
     for result in chapter.results:
         yield from _result(result, images.get(result.name, ()))
     for name in chapter.elsewhere:

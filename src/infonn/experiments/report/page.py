@@ -19,8 +19,10 @@ KINDS = {True: "yes", False: "no", None: "open"}
 TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 
 
-def render_page(results: Mapping[str, Result], images: Mapping[str, Sequence[Path]]) -> str:
-    """The page; `images` are the files of each experiment's figures."""
+def render_page(
+    results: Mapping[str, Result], images: Mapping[str, Sequence[Path]], drawings: Path = Path("docs/images")
+) -> str:
+    """The page; `images` are the files of each experiment's figures, `drawings` the folder of our own."""
     chapters = chapters_of(results)
     claims = [claim for result in results.values() for claim in result.claims]
     numbers = [
@@ -32,15 +34,17 @@ def render_page(results: Mapping[str, Result], images: Mapping[str, Sequence[Pat
     return Template(Path(__file__).with_name("page.html").read_text()).substitute(
         numbers="".join(f'<div class="number {kind}"><b>{count:,}</b>{what}</div>' for kind, count, what in numbers),
         contents="".join(f'<a href="#c{place}">{_text(c.heading)}</a>' for place, c in enumerate(chapters)),
-        chapters="\n".join(_chapter(place, chapter, images) for place, chapter in enumerate(chapters)),
+        chapters="\n".join(_chapter(place, chapter, images, drawings) for place, chapter in enumerate(chapters)),
         version=__version__,
     )
 
 
-def _chapter(place: int, chapter: Chapter, images: Mapping[str, Sequence[Path]]) -> str:
+def _chapter(place: int, chapter: Chapter, images: Mapping[str, Sequence[Path]], drawings: Path) -> str:
     parts = [f'<h2 id="c{place}">{_text(chapter.heading)}</h2>']
     if chapter.shows:
         parts.append(f'<p class="said"><b>The paper:</b> {_text(chapter.shows)}</p>')
+    if chapter.drawing and (drawings / chapter.drawing).exists():
+        parts.append(_figures(chapter.heading, [drawings / chapter.drawing]))
     parts += [_result(result, images.get(result.name, ())) for result in chapter.results]
     parts += [f'<p class="quiet">Ours: see <a href="#{name}">{name}</a> above.</p>' for name in chapter.elsewhere]
     parts += [
@@ -54,7 +58,7 @@ def _result(result: Result, images: Sequence[Path]) -> str:
     parts = [
         f'<h3 id="{result.name}">{_text(result.title)}</h3>',
         f'<p class="quiet"><code>{result.name}</code>: {_text(result.made)}.</p>',
-        *(f'<div class="figure"><img alt="{_text(result.title)}" src="{_embedded(path)}"></div>' for path in images),
+        _figures(result.title, images),
         *(_claim(claim) for claim in result.claims),
         f"<details><summary>Last values: median (quartiles)</summary>{_table(last_values(result.curves))}</details>",
     ]
@@ -77,6 +81,12 @@ def _table(table: Table) -> str:
     head = "".join(f"<th>{_text(cell)}</th>" for cell in table.header)
     rows = "".join("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def _figures(title: str, paths: Sequence[Path]) -> str:
+    """Side by side where they are small enough."""
+    drawn = "".join(f'<img alt="{_text(title)}" src="{_embedded(path)}">' for path in paths)
+    return f'<div class="figure">{drawn}</div>' if drawn else ""
 
 
 def _embedded(path: Path) -> str:

@@ -13,6 +13,7 @@ class PaperPart:
     title: str
     shows: str
     experiments: tuple[str, ...] = ()
+    drawing: str = ""  # our own, in docs/images
 
 
 PAPER = (
@@ -20,13 +21,15 @@ PAPER = (
         "Figure 1",
         "One framework for both tasks",
         "A drawing: queries are proposed according to the task, the most informative one is put to the oracle, and the "
-        "answer either moves the reference or labels it. Ours is in [the method](method.md).",
+        "answer either moves the reference or labels it. Ours is explained in [the method](method.md).",
+        drawing="framework.svg",
     ),
     PaperPart(
         "Figure 2",
         "A label is a nearest-neighbour answer",
-        "A drawing: an unlabelled item beside its nearest labelled neighbour of each class. Ours is in "
-        "[the method](method.md).",
+        "A drawing: an unlabelled item beside its nearest labelled neighbour of each class. Ours is "
+        "explained in [the method](method.md).",
+        drawing="queries.svg",
     ),
     PaperPart(
         "Figure 3",
