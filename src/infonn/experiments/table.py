@@ -18,6 +18,14 @@ EXPERIMENTS = {  # name: (module:object, what it shows)
     "dml-admissions": ("infonn.experiments.paper.dml_admissions:EXPERIMENT", "Networks: a ranking of applicants"),
     "food73-map": ("infonn.experiments.paper.dml_maps:FOOD", "Networks: maps of the dishes"),
     "admissions-map": ("infonn.experiments.paper.dml_maps:ADMISSIONS", "Networks: maps of the applicants"),
+    "mnist": ("infonn.experiments.paper.mnist:EXPERIMENT", "Labels: handwritten digits"),
+    "mnist-clustering": ("infonn.experiments.paper.mnist:CLUSTERING", "Labels: Info-NN with and without clusters"),
+    "mnist-query-length": ("infonn.experiments.paper.mnist:QUERY_LENGTH", "Labels: classes that a query compares"),
+    "mnist-selected": ("infonn.experiments.paper.mnist_selected:EXPERIMENT", "Labels: what three methods ask for"),
+    "cifar10": ("infonn.experiments.paper.cifar10:EXPERIMENT", "Labels: small photographs"),
+    "cifar10-query-length": ("infonn.experiments.paper.cifar10:QUERY_LENGTH", "Labels: classes that a query compares"),
+    "svhn": ("infonn.experiments.paper.cifar10:SVHN", "Labels: house numbers"),
+    "digits": ("infonn.experiments.paper.digits:EXPERIMENT", "Labels: small digits that need no file"),
     "timing": ("infonn.experiments.paper.timing:EXPERIMENT", "Seconds to score all queries of one reference"),
 }
 

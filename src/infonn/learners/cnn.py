@@ -384,20 +384,23 @@ class _Training:
 
 
 class _EarlyStopping:
-    """Keeps each network's weights of the lowest validation loss, and says when all have stopped."""
+    """Keeps each network's weights of the lowest validation loss, and says when all have stopped: a network stops
+    after `patience` epochs in a row, each with a higher loss than the one before."""
 
     def __init__(self, n: int, patience: int, weights: Tensor) -> None:
         self.patience, self.best_weights = patience, weights
         self.lowest = torch.full((n,), torch.inf, device=weights.device)
-        self.above = torch.zeros(n, device=weights.device)
+        self.last = self.lowest
+        self.rises = torch.zeros(n, device=weights.device)
 
     def after_epoch(self, loss: Tensor, weights: Tensor) -> bool:
-        going_on = self.above < self.patience
+        going_on = self.rises < self.patience
         better = going_on & (loss < self.lowest)
         self.lowest = torch.where(better, loss, self.lowest)
         self.best_weights = torch.where(better[:, None], weights, self.best_weights)
-        self.above = torch.where(better, 0, torch.where(going_on, self.above + 1, self.above))
-        return bool((self.above >= self.patience).all())
+        self.rises = torch.where(going_on, torch.where(loss > self.last, self.rises + 1, 0), self.rises)
+        self.last = loss
+        return bool((self.rises >= self.patience).all())
 
 
 def _as_pixels(images: IntArray, device: str) -> Tensor:
