@@ -94,10 +94,11 @@ class EmbeddingPrediction:
     def _draws_of(self, queries: IntArray) -> tuple[Array, IntArray]:
         """Draws of the items that occur, and the queries with these items renumbered."""
         queries = to_numpy(queries)
-        items, local = np.unique(queries, return_inverse=True)
-        if items[0] < 0:
-            items, local = items[1:], local - 1  # padding stays -1
-        return self.belief.draws_of(items), local.reshape(queries.shape).astype(np.int32)
+        seen = np.zeros(len(self.belief.embedding) + 1, bool)  # the last one is for padding (-1)
+        seen[queries] = True
+        items = np.flatnonzero(seen[:-1])
+        number = np.append(np.cumsum(seen[:-1], dtype=np.int32) - 1, np.int32(-1))
+        return self.belief.draws_of(items), number[queries]
 
 
 def option_log_probs(squared_distances: Array, response: ResponseSettings, kind: Kind) -> Array:

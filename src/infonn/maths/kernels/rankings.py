@@ -131,8 +131,8 @@ def _sets(weights, spread, slots, n, inverse, choice):  # type: ignore[no-untype
         if rest:
             _join(total[rest], surprise[rest], w, h, n, total[left], surprise[left], inverse[left], choice[left])
         else:
-            total[left, :n] = w[:n]
-            surprise[left, :n] = h[:n]
+            for i in range(n):
+                total[left, i], surprise[left, i] = w[i], h[i]
 
 
 @njit(**OPTIONS)
