@@ -15,6 +15,8 @@ ENTRIES = {
     "ranking_c4": "infonn.bench.information:ranking_c4",
     "mds_fit": "infonn.bench.mds:mds_fit",
     "pool_5m": "infonn.bench.pool:pool_5m",
+    "dml_stack": "infonn.bench.networks:dml_stack",
+    "dml_select": "infonn.bench.networks:dml_select",
 }
 
 
