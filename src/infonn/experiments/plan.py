@@ -25,7 +25,8 @@ from infonn.tasks.similarity import SimilarityTask
 
 MEASURE = "triplet_accuracy"
 ACTIVE, RANDOM = SPEC["strategy"]["name"], "random"
-ENOUGH = 3  # rounds in a row at the target end a trial
+ENOUGH = 2  # rounds in a row at the target end a trial
+CHAINS = 24  # of a posterior: half of what a live study has, so that more trials fit into a minute
 
 Report = Callable[[int, int, int], None]  # trial, trials, answers so far
 
@@ -62,7 +63,7 @@ class Wanted:
     @property
     def batch(self) -> int:
         """Answers between two fits."""
-        return max(1, round(self.scale / 20))
+        return max(1, round(self.scale / 12))
 
     @property
     def most_answers(self) -> int:
@@ -115,6 +116,7 @@ def setups_of(wanted: Wanted, trial: int) -> list[Setup]:
         "features": None,
         "n_dims": wanted.n_dims,
         "dims": wanted.n_dims,
+        "n_chains": CHAINS,
         "candidates": wanted.candidates,
     }
     learner_name = DEFAULT_LEARNERS["similarity", False]
