@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 
 TASKS = {
     "similarity": "infonn.tasks.similarity:SimilarityTask",
+    "labels": "infonn.tasks.labels:LabelTask",
 }
 LEARNERS = {
     "mds": "infonn.learners.mds:MDS",
     "posterior": "infonn.learners.posterior:Posterior",
     "network": "infonn.learners.network:network",
+    "logistic": "infonn.learners.classifier:SklearnClassifier",
+    "head": "infonn.learners.heads:Head",
 }
 STRATEGIES = {
     "random": "infonn.selection.strategies:random",
@@ -44,6 +47,19 @@ STRATEGIES = {
     "batch_centroid": "infonn.selection.triplet_batches:batch_centroid",
     "batch_gradient": "infonn.selection.triplet_batches:batch_gradient",
 }
+CLASS_STRATEGIES = {  # for task "labels"
+    "random": "infonn.selection.strategies:random",
+    "info_nn": "infonn.selection.class_strategies:info_nn",
+    "entropy": "infonn.selection.class_strategies:entropy",
+    "margin": "infonn.selection.class_strategies:margin",
+    "bald": "infonn.selection.class_strategies:bald",
+    "batch_bald": "infonn.selection.class_strategies:batch_bald",
+    "power_bald": "infonn.selection.class_strategies:power_bald",
+    "k_center": "infonn.selection.class_strategies:k_center",
+    "badge": "infonn.selection.class_strategies:badge",
+    "typicality": "infonn.selection.class_strategies:typicality",
+}
+STRATEGIES_BY_TASK = {"similarity": STRATEGIES, "labels": CLASS_STRATEGIES}
 DATASETS = {
     "food73": "infonn.datasets.named:food73",
     "alien_eggs": "infonn.datasets.named:alien_eggs",
@@ -60,12 +76,14 @@ STORAGES = {
 DEFAULT_LEARNERS = {  # by task, and by whether the items bring features
     ("similarity", False): "mds",
     ("similarity", True): "mds",
+    ("labels", False): "logistic",  # refuses items without features in its own words
+    ("labels", True): "logistic",
 }
 
 SPEC: dict[str, dict[str, Any]] = {
     "study": {"name": "study", "task": "similarity", "seed": 0},
     "items": {"file": "", "dataset": "", "features": ""},
-    "queries": {"candidates": 3, "kind": "nearest", "first": 20, "pool_size": 20_000},
+    "queries": {"candidates": 3, "kind": "nearest", "first": 20, "pool_size": 20_000, "classes": []},
     "learner": {"name": "default"},
     "strategy": {"name": "info_nn"},
     "budget": {"answers": 300, "batch": 10},
@@ -193,6 +211,8 @@ def check_spec(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
                     f"[{table}] {key} is {value!r}; it must be a {_TYPE_WORDS[type(default)]}, like {default!r}."
                 )
             full[table][key] = value
+    if full["study"]["task"] == "labels":
+        full["queries"]["kind"] = "label"
     return full
 
 
@@ -218,7 +238,8 @@ def build_study(spec: Mapping[str, Any], storage: Storage, pool: IntArray | None
     context = _context(full, storage, pool)
     queries = full["queries"]
     learner: Learner = _build_named("Learner", LEARNERS, full["learner"], context)
-    strategy: Strategy = _build_named("Strategy", STRATEGIES, full["strategy"], context)
+    strategies = STRATEGIES_BY_TASK[full["study"]["task"]]
+    strategy: Strategy = _build_named("Strategy", strategies, full["strategy"], context)
     return Study(
         full["study"]["name"],
         storage,
@@ -243,6 +264,8 @@ def _context(full: Mapping[str, Any], storage: Storage, pool: IntArray | None) -
         "features": storage.features(name),
         "candidates": queries["candidates"],
         "kind": queries["kind"],
+        "classes": queries["classes"],
+        "n_classes": len(queries["classes"]),
         "pool_size": queries["pool_size"],
         "pool": pool,
     }
@@ -260,6 +283,7 @@ def create_study(
     task: str = "similarity",
     candidates: int = 3,
     kind: str = "nearest",
+    classes: Sequence[str] = (),
     learner: str | Mapping[str, Any] = "default",
     strategy: str | Mapping[str, Any] = "info_nn",
     storage: str | Storage = "memory://",
@@ -271,11 +295,12 @@ def create_study(
     """A new study of `items` (names, an items.csv, a folder of images), ready to `ask` and `tell`.
 
     `learner` and `strategy` are names, or tables like {"name": "mds", "n_dims": 3}. The first `first` questions are
-    random. With `load_if_exists` a stored study of this name and these settings goes on.
+    random. With `load_if_exists` a stored study of this name and these settings goes on. Task "labels" asks for the
+    class of items, one of `classes`, and needs features.
     """
     spec = {
         "study": {"name": name or "study", "task": task, "seed": seed},
-        "queries": {"candidates": candidates, "kind": kind, "first": first},
+        "queries": {"candidates": candidates, "kind": kind, "first": first, "classes": list(classes)},
         "learner": {"name": learner} if isinstance(learner, str) else dict(learner),
         "strategy": {"name": strategy} if isinstance(strategy, str) else dict(strategy),
     }
@@ -343,7 +368,7 @@ def new_record(spec: Mapping[str, Any], items: ItemSet) -> StudyRecord:
         full["learner"]["name"] = DEFAULT_LEARNERS[full["study"]["task"], items.features is not None]
     for kind, table, name in (
         ("Learner", LEARNERS, full["learner"]["name"]),
-        ("Strategy", STRATEGIES, full["strategy"]["name"]),
+        ("Strategy", STRATEGIES_BY_TASK[full["study"]["task"]], full["strategy"]["name"]),
     ):
         if name not in table:
             raise unknown_name(kind, name, table)

@@ -238,12 +238,12 @@ def test_the_published_recipe_stops_early_and_wants_validation_items():
     assert accuracy(belief.class_log_probs.point(np.arange(20, 60)), truth[20:]) > 0.9
 
 
-def test_early_stopping_keeps_the_best_weights_of_each_network():
+def test_early_stopping_waits_for_losses_that_rise_in_a_row():
     stopping = _EarlyStopping(2, 2, torch.zeros(2, 1))
     losses = [(3.0, 3.0), (2.0, 4.0), (2.5, 5.0), (1.0, 0.0), (1.5, 0.0), (1.6, 0.0)]
     stopped = [stopping.after_epoch(torch.tensor(loss), torch.full((2, 1), float(i))) for i, loss in enumerate(losses)]
     assert stopped == [False, False, False, False, False, True]
-    assert stopping.best_weights[:, 0].tolist() == [3.0, 0.0]  # the second stopped before its lower loss
+    assert stopping.weights[:, 0].tolist() == [5.0, 2.0]  # each as it was when it stopped
 
 
 def test_pictures_too_small_for_the_network_are_refused():

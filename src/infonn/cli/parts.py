@@ -14,9 +14,12 @@ def register(app: typer.Typer) -> None:
 
 def strategies() -> None:
     """List the selection strategies, one line each."""
-    from infonn.specs import SPEC, STRATEGIES
+    from infonn.specs import CLASS_STRATEGIES, SPEC, STRATEGIES
 
-    _show("Strategy", STRATEGIES, SPEC["strategy"]["name"])
+    default = SPEC["strategy"]["name"]
+    _show("Strategy", STRATEGIES, default)
+    typer.echo("\nFor labels:")
+    _show("Strategy", CLASS_STRATEGIES, default)
 
 
 def learners() -> None:

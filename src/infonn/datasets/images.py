@@ -269,10 +269,10 @@ def read_pictures(paths: Sequence[str | Path], size: int = 32) -> IntArray:
     return np.stack([read_picture(path, size) for path in paths]) if paths else np.empty((0, size, size, 3), np.uint8)
 
 
-def pixel_features(images: IntArray, n_columns: int = 64) -> FloatArray:
-    """Principal components of the pixels: plain features for those who bring none. (n, ...) -> (n, columns)."""
+def pixel_features(images: IntArray, n_columns: int = 32) -> FloatArray:
+    """Principal components of the pixels, the first with deviation 1: plain features for those who bring none."""
     flat = images.reshape(len(images), -1).astype(np.float32) / 255
-    flat = flat - flat.mean(axis=0)
-    left, scales, _ = np.linalg.svd(flat, full_matrices=False)
-    found: FloatArray = (left * scales)[:, :n_columns]
+    left, scales, _ = np.linalg.svd(flat - flat.mean(axis=0), full_matrices=False)
+    largest = max(float(scales[0]) if len(scales) else 0.0, 1e-6)
+    found: FloatArray = (left * (scales / largest))[:, :n_columns] * np.sqrt(len(images))
     return found

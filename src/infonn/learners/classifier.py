@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,10 @@ class SklearnClassifier:
     estimator: Any = None
     members: int = 10
     scale: bool = True
+
+    def __post_init__(self) -> None:
+        if self.features is None:
+            raise DataError("A classifier needs features of the items: numeric columns of items.csv, or a .npy file.")
 
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
         """From scratch; with labels of one class only that class is predicted, with none all classes alike."""
@@ -113,3 +117,26 @@ def resample(labels: IntArray, rng: Generator) -> IntArray:
     """Rows drawn with replacement within each class, so that no class is lost."""
     rows = [rng.choice(np.flatnonzero(labels == c), (labels == c).sum()) for c in np.unique(labels)]
     return np.concatenate(rows) if rows else np.empty(0, np.int64)
+
+
+def cross_validate(learner: SklearnClassifier, answers: Answers, rng: Generator, folds: int = 5) -> tuple[int, int]:
+    """How many labels are predicted rightly by a fit that did not see them, and of how many.
+
+    Folds hold equal shares of every class; a class with one label only is left out, since it cannot be both seen and
+    predicted.
+    """
+    single = replace(learner, members=0)
+    fold = np.empty(len(answers), np.int64)
+    counts = np.bincount(answers.responses, minlength=learner.n_classes)
+    for label in np.flatnonzero(counts):
+        own = np.flatnonzero(answers.responses == label)
+        fold[rng.permutation(own)] = np.arange(len(own)) % folds
+    right = total = 0
+    for part in np.unique(fold):
+        tested = (fold == part) & (counts[answers.responses] > 1)
+        if not tested.any():
+            continue
+        belief = single.fit(answers.take(fold != part), rng)
+        predicted = single.predict_log_probs(belief, answers.queries[tested, 0]).argmax(axis=1)
+        right, total = right + int((predicted == answers.responses[tested]).sum()), total + int(tested.sum())
+    return right, total

@@ -286,7 +286,7 @@ class _Training:
                 advance()
             if stopping.after_epoch(self._validation_loss(), self._kept()):
                 break
-        return stopping.best_weights
+        return stopping.weights
 
     def _kept(self) -> Tensor:
         return (self.weights if self.recipe.average is None else self.average).detach().clone()
@@ -384,20 +384,18 @@ class _Training:
 
 
 class _EarlyStopping:
-    """Keeps each network's weights of the lowest validation loss, and says when all have stopped: a network stops
-    after `patience` epochs in a row, each with a higher loss than the one before."""
+    """Stops each network after `patience` epochs in a row, each with a higher validation loss than the one before,
+    and holds its weights as they were then."""
 
     def __init__(self, n: int, patience: int, weights: Tensor) -> None:
-        self.patience, self.best_weights = patience, weights
-        self.lowest = torch.full((n,), torch.inf, device=weights.device)
-        self.last = self.lowest
+        self.patience, self.weights = patience, weights
+        self.last = torch.full((n,), torch.inf, device=weights.device)
         self.rises = torch.zeros(n, device=weights.device)
 
     def after_epoch(self, loss: Tensor, weights: Tensor) -> bool:
+        """Whether all have stopped."""
         going_on = self.rises < self.patience
-        better = going_on & (loss < self.lowest)
-        self.lowest = torch.where(better, loss, self.lowest)
-        self.best_weights = torch.where(better[:, None], weights, self.best_weights)
+        self.weights = torch.where(going_on[:, None], weights, self.weights)
         self.rises = torch.where(going_on, torch.where(loss > self.last, self.rises + 1, 0), self.rises)
         self.last = loss
         return bool((self.rises >= self.patience).all())

@@ -16,7 +16,7 @@ class Recipe:
     `steps` is the number of batches; with `epochs` instead it follows from the labels there are. `average` is the
     decay of the running mean of weights that is kept at the end (None keeps the last weights). `augment` moves the
     pictures of a batch. With `patience` training stops after so many epochs in a row, each with a higher loss on the
-    validation items than the one before, and the weights of the lowest loss are kept; those items are labels spent.
+    validation items than the one before; those items are labels spent.
     """
 
     steps: int = 800

@@ -36,8 +36,7 @@ WHERE = "Classification, Figure on MNIST; appendix, Classification"
 NOTES = (
     "Strong recipe (default): augmented pictures, averaged weights, a fixed number of steps, no validation labels.",
     "Published recipe: Adam 1e-3, at most 250 epochs, stopped after 10 epochs in a row of rising loss on 100 "
-    "validation labels; the weights of the lowest loss are kept. Those 100 labels are spent, and not counted in the "
-    "curves, as in the paper.",
+    "validation labels. Those 100 labels are spent, and not counted in the curves, as in the paper.",
     "One validation set serves all trials. Dropout drops whole filters, 50 masks shared by the pool are the draws.",
     "Info-NN: mu the largest and sigma the deviation of unlabelled-to-labelled distances, 128 shared Sobol draws; "
     "k-means clusters until every class has 10 labels, then the majority of the 5 nearest labelled items.",
