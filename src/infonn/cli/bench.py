@@ -27,9 +27,11 @@ def bench(
     from infonn.bench.table import check_names, run_entries
 
     console = Console()
-    table = Table("entry", "seconds", "baseline", "baseline seconds", "ratio", "also", title="infonn bench")
-    for column in (1, 3, 4):
-        table.columns[column].justify = "right"
+    table = Table(title="infonn bench")
+    table.add_column("entry", no_wrap=True)
+    for number in ("seconds", "baseline seconds", "ratio"):
+        table.add_column(number, justify="right")
+    table.add_column("also")
     entries: list[Entry] = []
     wanted = check_names(names or [])
     with console.status("") as status:
@@ -41,11 +43,13 @@ def bench(
             table.add_row(
                 entry.name,
                 f"{entry.seconds:.3g}",
-                entry.baseline,
                 "" if entry.baseline_seconds is None else f"{entry.baseline_seconds:.3g}",
                 "" if entry.ratio is None else f"{entry.ratio:,.0f} x",
-                ", ".join(f"{key} {value:.3g}" for key, value in entry.extra.items()),
+                "\n".join(f"{key} {value:.3g}" for key, value in entry.extra.items()),
             )
             if json is not None:  # after each entry: an interrupted run keeps what it has
                 json.write_text(writer.dumps([each.as_dict() for each in entries], indent=1) + "\n")
     console.print(table)
+    for entry in entries:
+        if entry.baseline:
+            console.print(f"[bold]{entry.name}[/bold] against: {entry.baseline}", highlight=False)

@@ -95,6 +95,8 @@ def test_scores_do_not_depend_on_threads_slices_pool_or_candidate_order(settings
     monkeypatch.setattr(module, "LEAST_SLICE", 7)
     monkeypatch.setattr(module, "MOST_SLICE", 11)
     np.testing.assert_array_equal(scores(queries), expected)
+    monkeypatch.setattr(module, "BLOCK", 700)
+    np.testing.assert_array_equal(scores(queries), expected)
     np.testing.assert_array_equal(scores(queries[1000:1500]), expected[1000:1500])
     shuffled = np.hstack([queries[:, :1], rng.permuted(queries[:, 1:], axis=1)])
     np.testing.assert_array_equal(scores(shuffled), expected)

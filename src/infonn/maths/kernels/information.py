@@ -19,6 +19,7 @@ from infonn.maths.kernels.threads import in_threads
 from infonn.maths.kernels.weights import DRAW_BLOCK, ONE, OPTIONS, assign_slots, fill_table, log32, order_by_reference
 from infonn.maths.responses import ResponseSettings
 
+BLOCK = 1 << 18  # queries that are sorted by reference together: they stay in the processor's cache
 LEAST_SLICE, MOST_SLICE = 1 << 10, 1 << 16
 
 
@@ -65,20 +66,23 @@ def _information(
 ) -> FloatArray:
     queries = np.ascontiguousarray(queries, np.int32)
     n_candidates = queries.shape[1] - 1
-    by_place = len(normals) > 0 and len(column) == 0
+    places = n_candidates if len(normals) and not len(column) else 1
     settings = (float(sigma), float(response.mu), float(response.sharpness), float(scale + response.mu))
-    order = order_by_reference(queries, len(points))
-    scores = np.empty(len(queries))
-    places = n_candidates if by_place else 1
     tree = prefixes(n_candidates) if ranking else np.empty((0, 3), np.int32)
-    shared = (points, normals, column, n_draws, settings, float(response.lapse), tree)
     n_orders = math.factorial(n_candidates) if ranking else 0
+    shared = (places, points, normals, column, n_draws, settings, float(response.lapse), tree, n_orders)
+    scores = np.empty(len(queries))
+    for start in range(0, len(queries), BLOCK):
+        block, into = queries[start : start + BLOCK], scores[start : start + BLOCK]
+        _score_block(block, order_by_reference(block, len(points)), shared, into)
+    return scores
 
+
+def _score_block(queries: IntArray, order: IntArray, shared: tuple[object, ...], scores: FloatArray) -> None:
     def work(first: int, last: int) -> None:
-        _score_rows(queries, order[first:last], places, *shared, n_orders, scores)
+        _score_rows(queries, order[first:last], *shared, scores)
 
     in_threads(work, len(queries), LEAST_SLICE, MOST_SLICE)
-    return scores
 
 
 @njit(**OPTIONS)
