@@ -213,10 +213,14 @@ class MemoryStorage:
             raise UnknownQuestionError(f'Question "{question_id}" was never asked in study "{study}".')
         return question
 
-    def queue_depth(self, study: str) -> int:
+    def asked_queries(self, study: str) -> list[tuple[int, ...]]:
         with self._lock:
             kept = self._get(study)
-            return sum(kept.states[name] == "open" and kept.questions[name].purpose == "train" for name in kept.waiting)
+            return [
+                question.query
+                for question in kept.questions.values()
+                if question.asked_at is not None or kept.states[question.id] == "answered"
+            ]
 
     # --- answers -----------------------------------------------------------------------------------
 

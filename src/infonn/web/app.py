@@ -22,7 +22,7 @@ from infonn.errors import (
     UnknownQuestionError,
 )
 from infonn.framework import LiveStorage
-from infonn.web import owners, participants
+from infonn.web import owners, pages, participants
 from infonn.web.security import HEADERS
 from infonn.web.server import Limits, Server
 
@@ -52,6 +52,8 @@ def create_app(
     app.state.server = Server(storage, public_url, limits or Limits())
     app.include_router(participants.router)
     app.include_router(owners.router)
+    app.include_router(pages.router)
+    app.mount(pages.static_path(), pages.static_files())
     app.add_exception_handler(InfonnError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _problem)

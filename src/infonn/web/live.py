@@ -146,7 +146,8 @@ def _question(
     options = task.options(padded_queries([query], len(query) - 1)[0])
     whole = tuple(item for item in query if item >= 0)
     order = list(range(len(options)))
-    secrets.SystemRandom().shuffle(order)
+    if spec["queries"]["kind"] != "label":  # classes keep their places, so that a hand finds them blind
+        secrets.SystemRandom().shuffle(order)
     return Question(
         id=secrets.token_hex(8),
         study=record.name,

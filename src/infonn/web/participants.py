@@ -79,21 +79,9 @@ def arrive(study: Live, body: SessionIn, request: Request, server: ServerOf) -> 
     if name is None:
         outside = next((body.parameters[key] for key in OUTSIDE_IDS if body.parameters.get(key)), None)
         name = server.storage.join(study.record.name, outside, body.parameters).name
-    people = study.people
-    turn = _serve(server, study, name, 1 + people["prefetch"])
-    view = StudyView(
-        title=people["title"] or study.record.name,
-        question=people["question"],
-        instructions=people["instructions"],
-        consent=people["consent"],
-        thanks=people["thanks"],
-        language=people["language"],
-        kind=study.spec["queries"]["kind"],
-        prefetch=people["prefetch"],
-        practice=len(study.serving.practice),
-    )
+    turn = _serve(server, study, name, 1 + study.people["prefetch"])
     session = server.gate.session(study.record.key, name)
-    return SessionOut(**dict(turn), respondent=name, session=session, study=view)
+    return SessionOut(**dict(turn), respondent=name, session=session, study=study_view(study))
 
 
 @router.get("/questions")
@@ -163,6 +151,22 @@ def media(
 
 
 # --- inside ----------------------------------------------------------------------------------------
+
+
+def study_view(study: LiveStudy) -> StudyView:
+    """What a participant's page needs to know about the study."""
+    people = study.people
+    return StudyView(
+        title=people["title"] or study.record.name,
+        question=people["question"],
+        instructions=people["instructions"],
+        consent=people["consent"],
+        thanks=people["thanks"],
+        language=people["language"],
+        kind=study.spec["queries"]["kind"],
+        prefetch=people["prefetch"],
+        practice=len(study.serving.practice),
+    )
 
 
 def _serve(server: Server, study: LiveStudy, person: str, n: int) -> Turn:

@@ -19,7 +19,7 @@ COOKIE = "infonn_owner"
 
 HEADERS = {
     "content-security-policy": (
-        "default-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; style-src 'self' 'unsafe-inline'; "
+        "default-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; style-src 'self'; "
         "script-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",

@@ -1,0 +1,133 @@
+"""The pages: where people answer, and where owners create studies and watch them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+import nh3
+from fastapi import APIRouter, Depends
+from fastapi.responses import HTMLResponse, Response
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from infonn.web.live import LiveStudy
+from infonn.web.participants import study_view
+from infonn.web.server import Server, server_of
+
+HERE = Path(__file__).parent
+
+router = APIRouter(include_in_schema=False)
+ServerOf = Annotated[Server, Depends(server_of)]
+
+
+# --- participants ----------------------------------------------------------------------------------
+
+
+@router.get("/s/{key}")
+def participant(key: str, server: ServerOf) -> HTMLResponse:
+    """The study behind a participants' link."""
+    study = server.studies.by_key(key)
+    if study is None:
+        return _message("en", "not_found", 404)
+    if study.record.archived:
+        return _message(study.people["language"], "ended", 410)
+    return _participant_page(study)
+
+
+def _participant_page(study: LiveStudy, preview: list[dict[str, Any]] | None = None) -> HTMLResponse:
+    texts = texts_of(study.people["language"])
+    page = {"key": study.record.key, "texts": texts, "preview": preview}
+    return _page(
+        "participant.html",
+        language=study.people["language"],
+        study=study_view(study),
+        texts=texts,
+        page=page,
+        preview=preview is not None,
+        modules=_modules("participant"),
+    )
+
+
+def _message(language: str, name: str, status: int) -> HTMLResponse:
+    texts = texts_of(language)
+    page = _page("message.html", language=language, heading=texts[f"{name}_heading"], text=texts[f"{name}_text"])
+    page.status_code = status
+    return page
+
+
+# --- templates, texts and static files -------------------------------------------------------------
+
+_ALLOWED = {
+    *("p", "br", "hr", "em", "strong", "code", "pre", "blockquote", "ul", "ol", "li", "a", "h1", "h2", "h3", "h4"),
+    *("table", "thead", "tbody", "tr", "th", "td", "del", "sub", "sup"),
+}
+
+
+def markdown(text: str) -> Markup:
+    """Markdown by a study's owner as HTML that can do no harm: no scripts, styles, images or raw HTML."""
+    html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    return Markup(nh3.clean(html, tags=_ALLOWED, attributes={"a": {"href"}}, url_schemes={"http", "https", "mailto"}))
+
+
+@cache
+def texts_of(language: str) -> dict[str, str]:
+    """What the participants' page says, in a language; English where there is none or a text is missing."""
+    texts: dict[str, str] = json.loads((HERE / "texts" / "en.json").read_text(encoding="utf-8"))
+    own = HERE / "texts" / f"{language}.json"
+    if language.isalpha() and own.is_file():
+        texts |= json.loads(own.read_text(encoding="utf-8"))
+    return texts
+
+
+@cache
+def static_path() -> str:
+    """Where the static files are served: the name changes with their contents, so browsers may keep them for good."""
+    digest = hashlib.sha256()
+    for file in sorted((HERE / "static").rglob("*.*")):
+        digest.update(file.name.encode() + file.read_bytes())
+    return f"/static/{digest.hexdigest()[:12]}"
+
+
+class Kept(StaticFiles):
+    """Static files that never change under their name."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        reply = await super().get_response(path, scope)
+        if reply.status_code == 200:
+            reply.headers["cache-control"] = "public, max-age=31536000, immutable"
+        return reply
+
+
+def static_files() -> Kept:
+    return Kept(directory=HERE / "static")
+
+
+@cache
+def _modules(folder: str) -> list[str]:
+    return sorted(file.name for file in (HERE / "static" / folder).glob("*.js"))
+
+
+@cache
+def _templates() -> Environment:
+    templates = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters["markdown"] = markdown
+    return templates
+
+
+def _page(template: str, **values: Any) -> HTMLResponse:
+    values = {"language": "en", **values}
+    html = _templates().get_template(template).render(static=static_path(), **values)
+    return HTMLResponse(html, headers={"cache-control": "no-store"})

@@ -1,0 +1,284 @@
+// A person at a study: welcome, questions one by one, the end.
+
+import { $, fill, pageData } from "../shared/dom.js";
+import { Clock, deviceClass, painted } from "./clock.js";
+import { listenForKeys } from "./keys.js";
+import { Outbox } from "./outbox.js";
+import { Screen } from "./screen.js";
+import { Rehearsal, Server } from "./server.js";
+import { Store, Turnstile, newId } from "./store.js";
+
+const SHORTEST_LOOK_MS = 150; // nobody sees and chooses faster: the second half of a double click does not count
+const REDIRECT_MS = 4000;
+const WHO = ["PROLIFIC_PID", "workerId", "participant"]; // link parameters that name a person
+
+const page = pageData();
+const texts = page.texts;
+const parameters = Object.fromEntries([...new URLSearchParams(location.search)].slice(0, 18).map(([k, v]) => [k.slice(0, 64), v.slice(0, 256)]));
+const who = WHO.map((name) => parameters[name]).find(Boolean) ?? null;
+
+const store = new Store(page.preview ? `preview/${page.key}` : page.key);
+if (page.preview) store.forget();
+const server = page.preview ? new Rehearsal(page.preview) : new Server(page.key, () => store.state.session);
+const turnstile = new Turnstile(page.key, () => leave());
+const clock = new Clock();
+const screen = new Screen(texts, (response, event) => choose(response, event));
+const outbox = new Outbox(
+  store,
+  server,
+  {
+    delivered: (turn) => {
+      connected();
+      take(turn);
+    },
+    refused: (problem) => {
+      screen.notice(fill(texts.refused, { reason: problem.message }), true);
+      if (problem.status === 401) return restart();
+      refresh();
+    },
+    waiting: () => disconnected(),
+    idle: () => connected(),
+  },
+  () => turnstile.mine,
+);
+let offline = false;
+let finished = null; // the last turn, once there is no more to ask
+
+// --- arriving -------------------------------------------------------------------------------------
+
+async function begin() {
+  turnstile.enter();
+  store.load();
+  if (store.state.session && who && store.state.who !== who && !store.state.outbox.length) store.forget();
+  if (!store.state.session) return; // the welcome is on the screen
+  screen.section("waiting", false);
+  await arrive();
+}
+
+async function arrive() {
+  const sent = { ...parameters };
+  if (store.state.agreed) sent.consented_at = store.state.agreed;
+  try {
+    const turn = await server.arrive(sent, store.state.session);
+    Object.assign(store.state, { session: turn.session, who });
+    store.save();
+    connected();
+    take(turn);
+    outbox.run();
+  } catch (problem) {
+    if (problem.temporary === undefined) throw problem;
+    if (problem.temporary && store.state.deck.length) {
+      disconnected();
+      showNext();
+      outbox.run();
+    } else {
+      trouble(problem.temporary ? texts.trouble_unreachable : problem.message);
+    }
+  }
+}
+
+/** The server does not know this session any more (another database, say): begin as a new person. */
+function restart() {
+  store.forget();
+  screen.section("welcome");
+}
+
+// --- questions ------------------------------------------------------------------------------------
+
+/** What the server says comes next, seen together with what has not reached it yet. */
+function take(turn) {
+  const ahead = outbox.foresee(turn.questions);
+  const shown = screen.current?.question;
+  const place = shown ? ahead.findIndex(({ id }) => id === shown.id) : -1;
+  if (place > 0) ahead.unshift(...ahead.splice(place, 1));
+  store.state.deck = ahead;
+  store.state.progress = turn.progress;
+  store.save();
+  finished = turn.finished && !outbox.entries.length ? turn : null;
+  screen.prepare(ahead);
+  progress();
+  const feedback = !$("#feedback").hidden && !$("#question").hidden;
+  if (place < 0 && !feedback && $("#stopped").hidden && $("#elsewhere").hidden) showNext();
+}
+
+async function refresh() {
+  try {
+    take(await server.questions());
+  } catch (problem) {
+    if (problem.temporary === undefined) throw problem;
+    if (problem.temporary) setTimeout(refresh, 3000);
+    else trouble(problem.message);
+  }
+}
+
+/** Show the question at hand, the end, or that we wait. `started` is when the person chose. */
+async function showNext(started = null) {
+  clock.stop();
+  const question = store.state.deck[0];
+  if (!question) {
+    if (finished) return end(finished);
+    $("#waiting-text").textContent = outbox.entries.length ? texts.saving : texts.loading;
+    screen.section("waiting", false);
+    if (!outbox.entries.length && !offline) refresh();
+    return;
+  }
+  screen.prepare(store.state.deck);
+  $("#undo").disabled = !store.state.last;
+  const { at, missing, built } = await screen.show(question);
+  if (screen.current !== built) return;
+  clock.begin(at);
+  clock.missing = missing;
+  if (started !== null) performance.measure("choice-to-paint", { start: started, end: at });
+}
+
+function choose(response, event, outcome = "answered") {
+  const question = store.state.deck[0];
+  const now = Math.min(event.timeStamp || Infinity, performance.now());
+  if (!screen.open || !question || screen.current?.question.id !== question.id) return;
+  if (clock.start === null || now - clock.start < SHORTEST_LOOK_MS) return;
+  if (!turnstile.mine) return leave();
+  const { seconds, ...seen } = clock.read(now);
+  const body = {
+    id: newId(),
+    question: question.id,
+    response,
+    outcome,
+    response_time_s: Math.round(seconds * 1e4) / 1e4,
+    context: { ...seen, images_missing: clock.missing, ...circumstances(event) },
+  };
+  screen.setOpen(false);
+  clock.stop();
+  store.state.deck.shift();
+  store.state.last = { id: body.id, question };
+  outbox.entries.push({ type: "answer", body, question });
+  store.save();
+  progress();
+  if (question.practice && outcome === "answered" && question.expected !== null) {
+    const last = !store.state.deck.some((other) => other.practice);
+    screen.feedback(response, question.expected, last, () => showNext());
+  } else {
+    showNext(now);
+  }
+  outbox.run();
+}
+
+function undo() {
+  const last = store.state.last;
+  if (!last || $("#question").hidden || !turnstile.mine) return;
+  store.state.last = null;
+  if (!outbox.cancel(last.id)) {
+    outbox.entries.push({ type: "undo", body: { answer: last.id }, question: last.question });
+  }
+  store.state.deck.unshift(last.question);
+  store.save();
+  progress();
+  showNext();
+  screen.notice(texts.undone);
+  outbox.run();
+}
+
+function circumstances(event) {
+  const by = event.type?.startsWith("key") || event.detail === 0 ? "key" : event.pointerType || "pointer";
+  return { by, device: deviceClass(), window: [innerWidth, innerHeight] };
+}
+
+/** The server's count, and what is on its way there. */
+function progress() {
+  let { done, of } = store.state.progress;
+  for (const { type, question } of outbox.entries) if (!question.practice) done += type === "undo" ? -1 : 1;
+  screen.progress({ done, of });
+}
+
+// --- the connection -------------------------------------------------------------------------------
+
+function disconnected() {
+  offline = true;
+  screen.notice(texts.offline, true);
+}
+
+function connected() {
+  if (!offline || outbox.entries.length) return;
+  offline = false;
+  screen.notice(texts.online);
+  if (!$("#waiting").hidden) refresh();
+}
+
+addEventListener("offline", () => store.state.session && disconnected());
+addEventListener("online", () => {
+  if (!outbox.entries.length) connected();
+});
+
+// --- other pages ----------------------------------------------------------------------------------
+
+function end(turn) {
+  screen.section("end");
+  store.state.last = null;
+  store.save();
+  $("#end-code").hidden = !turn.completion_code;
+  $("#code").textContent = turn.completion_code ?? "";
+  const target = safeUrl(turn.completion_url);
+  $("#end-redirect").hidden = !target;
+  if (target) {
+    $("#end-link").href = target;
+    setTimeout(() => location.assign(target), REDIRECT_MS);
+  }
+}
+
+function safeUrl(text) {
+  try {
+    const url = new URL(text);
+    return ["http:", "https:"].includes(url.protocol) ? url.href : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Another tab goes on with this study. */
+function leave() {
+  if (store.state.session) screen.section("elsewhere");
+}
+
+function trouble(text) {
+  $("#trouble-text").textContent = text;
+  screen.section("trouble");
+}
+
+// --- buttons --------------------------------------------------------------------------------------
+
+$("#consent")?.addEventListener("change", (event) => ($("#start").disabled = !event.target.checked));
+$("#start").addEventListener("click", () => {
+  if ($("#consent")) store.state.agreed = new Date().toISOString();
+  screen.section("waiting", false);
+  arrive();
+});
+$("#undo").addEventListener("click", undo);
+$("#skip").addEventListener("click", (event) => choose(null, event, "skipped"));
+$("#cannot-tell").addEventListener("click", (event) => choose(null, event, "cannot_tell"));
+$("#stop").addEventListener("click", () => screen.section("stopped"));
+$("#go-on").addEventListener("click", () => showNext());
+$("#take-over").addEventListener("click", () => begin());
+$("#retry").addEventListener("click", () => {
+  screen.section("waiting", false);
+  arrive();
+});
+$("#help-button").addEventListener("click", () => $("#help").showModal());
+$("#help-close").addEventListener("click", () => $("#help").close());
+$("#copy-code").addEventListener("click", async () => {
+  try {
+    await navigator.clipboard.writeText($("#code").textContent);
+  } catch {
+    getSelection().selectAllChildren($("#code"));
+    document.execCommand("copy");
+  }
+  $("#copy-code").textContent = texts.end_copied;
+});
+listenForKeys(screen, {
+  undo,
+  press: (button, event) => (button.getAttribute("aria-pressed") ? button.click() : choose(Number(button.dataset.response), event)),
+  outcome: (outcome, event) => choose(null, event, outcome),
+});
+// A page restored by the browser's back button may be an old one.
+addEventListener("pageshow", (event) => event.persisted && begin());
+
+painted().then(() => (document.documentElement.dataset.ready = "yes"));
+begin();

@@ -1,0 +1,130 @@
+// The one place that changes what is on the screen.
+
+import { $, fill } from "../shared/dom.js";
+import { build, view } from "./cards.js";
+import { painted } from "./clock.js";
+import { boxes, labelBoxes } from "./layout.js";
+
+const SECTIONS = ["welcome", "question", "waiting", "end", "stopped", "elsewhere", "trouble"];
+
+export class Screen {
+  constructor(texts, choose) {
+    Object.assign(this, { texts, choose, prepared: new Map(), current: null, open: false });
+    this.stage = $("#stage");
+    new ResizeObserver(() => this.fit()).observe(this.stage);
+  }
+
+  /** Build these questions and load their images; forget others. */
+  prepare(questions) {
+    const wanted = new Set(questions.map(({ id }) => id));
+    for (const id of this.prepared.keys()) if (!wanted.has(id)) this.prepared.delete(id);
+    for (const question of questions) {
+      if (!this.prepared.has(question.id)) {
+        const choose = (response, event) => this.choose(response, event);
+        this.prepared.set(question.id, build(question, this.texts, choose));
+      }
+    }
+  }
+
+  /** Show a prepared question. Resolves with the time of its paint and the number of images that are missing. */
+  async show(question) {
+    const built = this.prepared.get(question.id);
+    this.prepared.delete(question.id); // once shown it may be marked or ranked; an undo builds it afresh
+    this.current = built;
+    this.setOpen(false);
+    $("#practice").hidden = !question.practice;
+    $("#asked-about").textContent = view(question.reference).caption || question.reference.name;
+    $("#feedback").hidden = true;
+    $("#actions").hidden = false;
+    const arrived = $("#question").hidden;
+    this.section("question", false);
+    this.stage.replaceChildren(built.node);
+    this.fit();
+    const focus = built.searched ? $(".search input", built.node) : $("#asked");
+    if (arrived || document.activeElement === document.body || built.searched) focus.focus({ preventScroll: true });
+    const missing = await built.ready;
+    const at = await painted();
+    if (this.current === built) this.setOpen(true);
+    return { at, missing, built };
+  }
+
+  /** Whether a choice counts; the page says so too, for style sheets and tests. */
+  setOpen(open) {
+    this.open = open;
+    this.stage.toggleAttribute("data-open", open);
+  }
+
+  /** Size the boxes for the space there is. */
+  fit() {
+    const built = this.current;
+    if (!built || $("#question").hidden) return;
+    const top = this.stage.getBoundingClientRect().top + scrollY;
+    const below = $("#actions").offsetHeight || $("#feedback").offsetHeight;
+    const width = this.stage.clientWidth;
+    const height = Math.max(300, innerHeight - top - below - 14);
+    const style = built.node.style;
+    if (built.shape === "classes") {
+      const sizes = labelBoxes(built.n || 1, width, built.searched ? height * 0.9 : height, built.withPictures);
+      const side = built.searched ? Math.min(sizes.side, height * 0.42) : sizes.side;
+      style.setProperty("--cell-width", `${side}px`);
+      style.setProperty("--cell-height", `${side}px`);
+      style.setProperty("--option-width", built.searched ? "11rem" : `${sizes.option}px`);
+      style.setProperty("--option-height", `${built.searched ? 48 : sizes.optionHeight}px`);
+      style.setProperty("--option-picture", `${sizes.picture}px`);
+    } else {
+      const box = boxes(built.n, width, height, built.shape);
+      style.setProperty("--cell-width", `${Math.floor(box.width)}px`);
+      style.setProperty("--cell-height", `${Math.floor(box.height)}px`);
+    }
+  }
+
+  /** After a practice question: what was meant, and a button to go on. */
+  feedback(response, expected, last, next) {
+    const { buttons, question } = this.current;
+    for (const button of buttons) {
+      const own = button.dataset.response === undefined ? null : Number(button.dataset.response);
+      button.disabled = true;
+      if (own !== null && own === expected) mark(button, "right", "✓");
+      else if (own !== null && own === response) mark(button, "wrong", "✗");
+    }
+    const label = question.options.find((option) => option.response === expected)?.label ?? "";
+    const right = response === expected;
+    $("#feedback-text").textContent = right ? this.texts.practice_right : fill(this.texts.practice_wrong, { expected: label });
+    $("#feedback-next").textContent = last ? this.texts.practice_over : this.texts.practice_next;
+    $("#feedback-next").onclick = next;
+    $("#actions").hidden = true;
+    $("#feedback").hidden = false;
+    $("#feedback-next").focus({ preventScroll: true });
+  }
+
+  section(name, focus = true) {
+    for (const other of SECTIONS) $(`#${other}`).hidden = other !== name;
+    $("#help-button").hidden = name !== "question";
+    if (name !== "question") this.current = null;
+    if (focus) $(`#${name} h1`)?.focus({ preventScroll: true });
+  }
+
+  progress({ done, of }) {
+    $("#progress").hidden = false;
+    $("#progress-text").textContent = of ? fill(this.texts.progress_of, { done: Math.min(done, of), of }) : fill(this.texts.progress_open, { done });
+    $("#progress-bar").hidden = !of;
+    $("#progress-bar").max = of || 1;
+    $("#progress-bar").value = Math.min(done, of || 1);
+    $("#stop").hidden = Boolean(of);
+  }
+
+  /** A quiet line at the foot of the page; it goes by itself unless it has to stay. */
+  notice(text, stays = false) {
+    clearTimeout(this.noticeTimer);
+    $("#notice").textContent = text;
+    if (text && !stays) this.noticeTimer = setTimeout(() => this.notice(""), 3500);
+  }
+}
+
+function mark(button, name, sign) {
+  button.classList.add(name);
+  const verdict = document.createElement("span");
+  verdict.className = "verdict";
+  verdict.textContent = sign;
+  button.append(verdict);
+}

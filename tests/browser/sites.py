@@ -1,0 +1,72 @@
+"""Studies for the browser tests, and what a test may look up behind the page's back."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import Any
+
+from PIL import Image, ImageDraw
+
+from infonn.framework import Answered
+from infonn.records import Item, ItemFile, StudyRecord
+from infonn.specs import items_of, new_record
+from infonn.storage.memory import MemoryStorage
+
+FRUITS = ("apple", "pear", "quince", "plum", "cherry", "lemon", "lime", "orange", "grape", "fig", "kiwi", "mango")
+INSTRUCTIONS = """You will see one **thing** above and a few below.
+
+Choose the one below that is *most like* the one above. There is no right or wrong; go with what you see."""
+CONSENT = """We store your answers and how long they took, and nothing that tells who you are.
+You may stop at any time."""
+
+
+@dataclass
+class Site:
+    """The running server."""
+
+    url: str
+    token: str
+    storage: MemoryStorage
+    made: int = 0
+
+    def study(self, kind: str = "text", **people: Any) -> StudyRecord:
+        """A new study of fruits: their names, or pictures of blobs."""
+        self.made += 1
+        items, files = blobs() if kind == "image" else ([Item(name) for name in FRUITS], [])
+        spec = {
+            "study": {"name": f"{kind} {self.made}", "seed": self.made},
+            "queries": {"candidates": 3, "first": 5},
+            "people": {"title": "Fruits and their likeness", **people},
+        }
+        record = new_record(spec, items_of([(item.name, None) for item in items], None))
+        self.storage.create_study(record, items, None, files)
+        return record
+
+    def link(self, record: StudyRecord, query: str = "") -> str:
+        return f"{self.url}/s/{record.key}{query}"
+
+    def answers(self, record: StudyRecord, everything: bool = False) -> list[Answered]:
+        return self.storage.answers(record.name, None, everything=everything)
+
+
+def blobs() -> tuple[list[Item], list[ItemFile]]:
+    """Twelve pictures: round shapes in different colours and sizes."""
+    items, files = [], []
+    for number, name in enumerate(FRUITS):
+        path = f"{name}.png"
+        items.append(Item(name, image=path))
+        files.append(ItemFile(path, "image/png", blob(number)))
+    return items, files
+
+
+def blob(number: int, side: int = 320) -> bytes:
+    image = Image.new("RGB", (side, side), "#f2efe9")
+    draw = ImageDraw.Draw(image)
+    wide, tall = 70 + 11 * (number % 4), 60 + 9 * (number % 5)
+    colour = f"hsl({number * 30}, 65%, {45 + 4 * (number % 4)}%)"
+    draw.ellipse((side / 2 - wide, side / 2 - tall, side / 2 + wide, side / 2 + tall), fill=colour)
+    draw.line((side / 2, side / 2 - tall, side / 2 + 22, side / 2 - tall - 34), fill="#5a4632", width=9)
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    return buffer.getvalue()
