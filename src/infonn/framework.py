@@ -254,8 +254,8 @@ class LiveStorage(Storage, Protocol):
         """As for every storage; the person holds the question for `lease_s`."""
         ...
 
-    def asked_queries(self, study: str) -> list[tuple[int, ...]]:
-        """Every query that was handed out or answered."""
+    def queue_depth(self, study: str) -> int:
+        """Train questions that nobody holds."""
         ...
 
     def exchange(self, study: str, answer: Answer, n: int, serving: Serving) -> tuple[Answer, list[Question]]:

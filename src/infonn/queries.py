@@ -282,7 +282,7 @@ def count_triplets(answers: Answers) -> int:
 
 def draw_from_triplets(triplets: IntArray, n: int, n_candidates: int, rng: Generator) -> Answers:
     """`n` different NN answers of those in `queries_from_triplets`, drawn uniformly without listing them."""
-    ordered = np.unique(triplets[:, :3], axis=0)
+    ordered = _distinct_triplets(triplets)
     starts = np.flatnonzero(np.any(np.diff(ordered[:, :2], axis=0, prepend=-1), axis=1))
     sizes = np.diff(starts, append=len(ordered))
     counts = np.array([math.comb(int(size), n_candidates - 1) for size in sizes])
@@ -303,8 +303,17 @@ def draw_from_triplets(triplets: IntArray, n: int, n_candidates: int, rng: Gener
 
 def count_triplet_queries(triplets: IntArray, n_candidates: int) -> int:
     """How many NN answers `queries_from_triplets` would list."""
-    pairs = np.unique(np.unique(triplets[:, :3], axis=0)[:, :2], axis=0, return_counts=True)[1]
+    ordered = _distinct_triplets(triplets)
+    pairs = np.unique(ordered[:, 0].astype(np.int64) << 32 | ordered[:, 1], return_counts=True)[1]
     return sum(math.comb(int(size), n_candidates - 1) for size in pairs)
+
+
+def _distinct_triplets(triplets: IntArray) -> IntArray:
+    """Every triplet once, by reference, near and far."""
+    columns = triplets[:, :3].T.astype(np.int64)
+    n_items = int(triplets.max(initial=0)) + 1
+    codes = np.unique((columns[0] * n_items + columns[1]) * n_items + columns[2])  # quicker than rows
+    return np.stack([codes // n_items**2, codes // n_items % n_items, codes % n_items], axis=1)
 
 
 def _choose_below(sizes: IntArray, n_chosen: int, rng: Generator) -> IntArray:
@@ -323,7 +332,7 @@ def queries_from_triplets(triplets: IntArray, n_candidates: int = 3) -> Answers:
 
     Candidates stand in ascending order, so their order does not tell the answer.
     """
-    ordered = np.unique(triplets[:, :3], axis=0)  # by reference, near, far
+    ordered = _distinct_triplets(triplets)
     starts = np.flatnonzero(np.any(np.diff(ordered[:, :2], axis=0, prepend=-1), axis=1))
     sizes = np.diff(starts, append=len(ordered))
     parts = []

@@ -107,6 +107,8 @@ SPEC: dict[str, dict[str, Any]] = {
         "completion_url": "",
     },
 }
+# People answer at the same time, and the best queries of one moment resemble each other: one per reference, then.
+_LIVE_PER_REFERENCE = ("info_nn", "info_nn_distances", "info_nn_embedding", "entropy")
 _OPEN_TABLES = ("items", "learner", "strategy", "oracle")  # these also hold the part's own settings
 
 
@@ -372,6 +374,8 @@ def new_record(spec: Mapping[str, Any], items: ItemSet) -> StudyRecord:
     ):
         if name not in table:
             raise unknown_name(kind, name, table)
+    if full["strategy"]["name"] in _LIVE_PER_REFERENCE:
+        full["strategy"].setdefault("per_reference", True)
     record = StudyRecord(full["study"]["name"], full, full["study"]["seed"], time.time())
     rehearsal = MemoryStorage()
     rehearsal.create_study(record, items.items, items.features)

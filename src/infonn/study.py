@@ -140,7 +140,7 @@ class Study:
         answers = self.answers()
         rng = default_rng([self.seed, _SELECT, len(answers), len(earlier)])
         n_random = size if purpose != "train" else max(0, min(size, self.first - len(earlier)))
-        at_random = self._random_queries(n_random, asked, rng)
+        at_random = self.random_queries(n_random, asked, rng)
         chosen: list[tuple[IntArray, float | None, str]] = [(query, None, "random") for query in at_random]
         if len(chosen) < size and purpose == "train":
             asked = stack_queries([asked, *(query[None] for query in at_random)])
@@ -149,7 +149,7 @@ class Study:
             )
             chosen += [(query, float(score), self.strategy_name) for query, score in zip(queries, scores)]
         return [
-            self._question(query, score, used, purpose, len(answers), len(earlier) + i, rng)
+            self.make_question(query, used, rng, purpose, score, len(answers), f"{len(earlier) + i}-")
             for i, (query, score, used) in enumerate(chosen)
         ]
 
@@ -233,7 +233,7 @@ class Study:
         self._warm = len(answers), start
         return start
 
-    def _random_queries(self, size: int, asked: IntArray, rng: Generator) -> list[IntArray]:
+    def random_queries(self, size: int, asked: IntArray, rng: Generator) -> list[IntArray]:
         """Random queries, none asked before and none twice; fewer where the pool has no more."""
         found: list[IntArray] = []
         for _ in range(50):
@@ -245,20 +245,21 @@ class Study:
                     asked = stack_queries([asked, query[None]])
         return found
 
-    def _question(
+    def make_question(
         self,
         query: IntArray,
-        score: float | None,
         used: str,
-        purpose: Purpose,
-        n_answers: int,
-        number: int,
         rng: Generator,
+        purpose: Purpose = "train",
+        score: float | None = None,
+        model_version: int = 0,
+        prefix: str = "",
     ) -> Question:
+        """The question that asks `query`, chosen by strategy `used`; its options in a random order on the screen."""
         items = tuple(int(item) for item in query if item >= 0)
         options = self.task.options(query)
         return Question(
-            id=f"{number}-{uuid.UUID(bytes=rng.bytes(16), version=4).hex[:12]}",
+            id=f"{prefix}{uuid.UUID(bytes=rng.bytes(16), version=4).hex[:12]}",
             study=self.name,
             query=items,
             names=tuple(self.item_names[item] for item in items),
@@ -266,9 +267,9 @@ class Study:
             shown=tuple(int(i) for i in rng.permutation(len(options))),
             kind=self.kind,
             purpose=purpose,
-            strategy_asked=self.strategy_name,
+            strategy_asked=used,
             strategy_used=used,
-            model_version=n_answers if used != "random" else 0,
+            model_version=model_version if used != "random" else 0,
             score=score,
             created_at=time.time(),
         )

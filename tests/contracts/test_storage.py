@@ -214,11 +214,12 @@ def test_a_replaced_question_still_takes_a_late_answer(storage, clock) -> None:
     assert responses(storage) == [1]
 
 
-def test_asked_queries_are_those_handed_out_or_answered(storage) -> None:
+def test_the_depth_of_the_queue(storage) -> None:
     storage.add_questions("s", [question(i) for i in range(3)])
+    storage.add_questions("s", [question(4, purpose="hold_out")])
+    assert storage.queue_depth("s") == 3
     storage.take("s", "anna", 1, 60)
-    storage.add_answer("s", answer("q2"))
-    assert storage.asked_queries("s") == [question(0).query, question(2).query]
+    assert storage.queue_depth("s") == 2
 
 
 # --- serving ---------------------------------------------------------------------------------------

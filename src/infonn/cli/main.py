@@ -20,7 +20,7 @@ app = typer.Typer(
 )
 
 # Each of these has `register(app)`: the groups, in the order in which `infonn --help` shows them.
-GROUPS = ["demo", "studies", "parts", "label", "plan", "reproduce", "report", "bench"]
+GROUPS = ["demo", "studies", "parts", "serve", "live", "label", "plan", "reproduce", "report", "bench"]
 
 for _group in GROUPS:
     importlib.import_module(f"infonn.cli.{_group}").register(app)

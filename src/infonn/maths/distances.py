@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from infonn.arrays import Array, FloatArray, IntArray, library_of
+from infonn.arrays import Array, FloatArray, IntArray, is_torch
 
 
 def query_squared_distances(embedding: Array, queries: Array) -> Array:
@@ -13,15 +13,16 @@ def query_squared_distances(embedding: Array, queries: Array) -> Array:
     Padding (-1) gets infinity, so that its weight and its probability are 0. Works for numpy and torch. Where few
     items are asked about often, every pair is worked out once and looked up; the numbers are the same.
     """
-    xp = library_of(embedding)
     candidates = queries[:, 1:]
-    if xp is np and embedding.ndim == 2 and len(embedding) ** 2 <= candidates.size:
+    if not is_torch(embedding) and embedding.ndim == 2 and len(embedding) ** 2 <= candidates.size:
         table = ((embedding[:, None] - embedding[None]) ** 2).sum(-1)
         squared = table[queries[:, :1], candidates]
     else:
         difference = embedding[..., candidates, :] - embedding[..., queries[:, :1], :]
         squared = (difference**2).sum(-1)
-    return xp.where(candidates < 0, xp.asarray(float("inf"), dtype=squared.dtype), squared)
+    if is_torch(squared):
+        return squared.masked_fill(candidates < 0, float("inf"))  # fills on the device: nothing is sent there
+    return np.where(candidates < 0, np.asarray(np.inf, squared.dtype), squared)
 
 
 def pairwise_squared_distances(rows: FloatArray, columns: FloatArray) -> FloatArray:

@@ -213,14 +213,10 @@ class MemoryStorage:
             raise UnknownQuestionError(f'Question "{question_id}" was never asked in study "{study}".')
         return question
 
-    def asked_queries(self, study: str) -> list[tuple[int, ...]]:
+    def queue_depth(self, study: str) -> int:
         with self._lock:
             kept = self._get(study)
-            return [
-                question.query
-                for question in kept.questions.values()
-                if question.asked_at is not None or kept.states[question.id] == "answered"
-            ]
+            return sum(kept.states[name] == "open" and kept.questions[name].purpose == "train" for name in kept.waiting)
 
     # --- answers -----------------------------------------------------------------------------------
 

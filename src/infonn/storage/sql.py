@@ -230,15 +230,11 @@ class SqlStorage:
             row = _question_row(connection, self._id(connection, study), question_id, study)
             return rows.question(row, study)
 
-    def asked_queries(self, study: str) -> list[tuple[int, ...]]:
+    def queue_depth(self, study: str) -> int:
         with self.database.read() as connection:
-            where = (questions.c.study_id == self._id(connection, study)) & (
-                questions.c.asked_at.is_not(None) | (questions.c.state == "answered")
-            )
-            return [
-                tuple(query)
-                for query in connection.scalars(sa.select(questions.c.query).where(where).order_by(questions.c.number))
-            ]
+            where = (questions.c.study_id == self._id(connection, study)) & (questions.c.state == "open")
+            where &= questions.c.purpose == "train"
+            return connection.scalar(sa.select(sa.func.count()).select_from(questions).where(where)) or 0
 
     # --- answers -----------------------------------------------------------------------------------
 

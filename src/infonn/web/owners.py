@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
@@ -408,8 +409,11 @@ def put_study(storage: LiveStorage, spec: dict[str, Any], items: ItemSet, files:
     record = new_record({key: value for key, value in spec.items() if value}, items)
     if any(existing.name == record.name for existing in storage.studies()):
         raise StudyError(f'Study "{record.name}" exists already. Use another name.')
-    serving_for(storage, record, items.items)
+    draw = serving_for(storage, record, items.items).draw
     storage.create_study(record, items.items, items.features, files)
+    if draw is not None:  # the first questions are random by plan, and there before a worker has looked
+        drawn = [question for _ in range(record.spec["queries"]["first"]) if (question := draw("train")) is not None]
+        storage.add_questions(record.name, [replace(question, strategy_asked="random") for question in drawn])
     return record
 
 

@@ -1,0 +1,54 @@
+"""What an embedding expects people to answer, and how sure a share of right answers is."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from infonn.arrays import FloatArray, IntArray
+from infonn.maths.distances import query_squared_distances
+from infonn.maths.responses import ResponseSettings, nearest_log_probs, ranking_log_probs
+from infonn.queries import Kind, rank_of_orders
+
+
+def expected_responses(embedding: FloatArray, queries: IntArray, kind: Kind) -> IntArray:
+    """The likeliest response to NN and ranking queries: the nearest candidate, or the candidates by distance."""
+    squared = query_squared_distances(embedding, queries)
+    if kind == "ranking":
+        return rank_of_orders(np.argsort(squared, axis=1, kind="stable"))
+    nearest: IntArray = squared.argmin(axis=1)
+    return nearest
+
+
+def response_log_probs(
+    embedding: FloatArray, queries: IntArray, responses: IntArray, kind: Kind, settings: ResponseSettings
+) -> FloatArray:
+    """How likely the responses given were under the response model, in nats: (n,)."""
+    squared = query_squared_distances(embedding, queries)
+    log_probs = ranking_log_probs(squared, settings) if kind == "ranking" else nearest_log_probs(squared, settings)
+    chosen: FloatArray = log_probs[np.arange(len(queries)), responses]
+    return chosen
+
+
+def wilson_interval(n_right: int, n: int, z: float = 1.959964) -> tuple[float, float]:
+    """The 95 % interval (Wilson) of a share of which `n_right` of `n` were seen."""
+    if n == 0:
+        return 0.0, 1.0
+    share = n_right / n
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def plane_of(embedding: FloatArray) -> FloatArray:
+    """Two coordinates that show most of the spread (principal components): (items, dims) -> (items, 2)."""
+    centred = embedding - embedding.mean(axis=0)
+    if centred.shape[1] < 2:
+        return np.hstack([centred, np.zeros((len(centred), 2 - centred.shape[1]))])
+    if centred.shape[1] == 2:
+        return centred
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    signs = np.sign(axes[np.arange(2), np.abs(axes[:2]).argmax(axis=1)])  # so that a refit does not mirror the map
+    plane: FloatArray = centred @ (axes[:2] * signs[:, None]).T
+    return plane

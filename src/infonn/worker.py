@@ -1,0 +1,358 @@
+"""Keeps live studies fitted and their queues of questions full, so that nobody waits for a fit."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.random import default_rng
+
+from infonn.arrays import to_numpy
+from infonn.beliefs import Belief
+from infonn.errors import InfonnError, StorageError
+from infonn.framework import Answered, LiveStorage
+from infonn.maths.prediction import expected_responses, plane_of, response_log_probs, wilson_interval
+from infonn.queries import Answers, padded_queries
+from infonn.records import Question, Round, StudyRecord
+from infonn.specs import build_study
+from infonn.study import Study, answers_of, choose
+
+log = logging.getLogger("infonn.worker")
+
+POLL_S = 0.05
+SMALLEST_QUEUE, LARGEST_QUEUE = 30, 1000
+FALLBACK_WARNING = 0.01  # share of fallback questions above which the log says so
+_STEER, _SELECT = 4, 5  # streams of randomness, apart from those of `study`
+_IDLE_S = 2.0  # without news for so long, a study is given back
+_RETRY_S = 5.0  # after an error
+
+
+@dataclass
+class Keeper:
+    """One study in a worker's hands: its answers so far, and the belief that steers its queue."""
+
+    storage: LiveStorage
+    study: Study
+    revision: tuple[int, int] = (-1, -1)
+    reported: tuple[int, int] = (-1, -1)  # the revision of the last cold fit
+    answered: list[Answered] = field(default_factory=list)
+    steering: Belief | None = None
+    rate: float = 0.0  # answers a second, lately
+    cycle_s: float = 0.5  # seconds from answers to a new queue, lately
+    cold_s: float = 0.0  # seconds of the last cold fit
+    cold_at: float = -np.inf
+    cold_answers: int = 0
+    looked_at: float = field(default_factory=time.monotonic)
+    active_at: float = field(default_factory=time.monotonic)
+
+    def tend(self) -> bool:
+        """Take in new answers and refill the queue, or report while there is nothing to take in; whether it worked."""
+        started = time.monotonic()
+        found = self.storage.revision(self.study.name)
+        depth = self.storage.queue_depth(self.study.name)
+        if found != self.revision:
+            self._take_in(found)
+            self._steer()
+            self._refill()
+        elif depth < self.queue_size() // 2:
+            self._refill()
+        elif self.reported != self.revision:
+            self._report()
+            return True
+        else:
+            return False
+        self.cycle_s = 0.7 * self.cycle_s + 0.3 * (time.monotonic() - started)
+        self.active_at = time.monotonic()
+        if self._report_is_due():
+            self._report()
+        return True
+
+    def queue_size(self) -> int:
+        """Enough questions for four turns of the loop at the present rate of answers."""
+        return int(np.clip(4 * self.rate * self.cycle_s + 20, SMALLEST_QUEUE, LARGEST_QUEUE))
+
+    def rehearse(self) -> None:
+        """Fit and select once on made-up answers, so that kernels are compiled before the first person waits."""
+        rng = default_rng(0)
+        queries = self.study.task.first_queries(3, rng)
+        n_options = len(self.study.task.options(queries[0])) if len(queries) else 0
+        if not n_options:
+            return
+        made_up = Answers(queries, rng.integers(0, n_options, len(queries), dtype=np.int32), self.study.kind)
+        belief = self.study.learner.fit(made_up, rng)
+        choose(self.study.task, self.study.strategy, belief, made_up, queries, 1, rng, self.study.kind)
+
+    # --- inside ------------------------------------------------------------------------------------
+
+    def _take_in(self, found: tuple[int, int]) -> None:
+        if found[1] == self.revision[1]:  # nothing was undone, excluded or imported: the new ones are enough
+            new = self.storage.answers(self.study.name, None, after=self.revision[0])
+            self.answered += [pair for pair in new if pair.answer.number <= found[0]]
+        else:
+            everything = self.storage.answers(self.study.name, None)
+            self.answered = [pair for pair in everything if pair.answer.number <= found[0]]
+        now = time.monotonic()
+        if self.revision[0] >= 0:
+            rate = (found[0] - self.revision[0]) / max(now - self.looked_at, 1e-3)
+            self.rate = 0.7 * self.rate + 0.3 * rate
+        self.looked_at, self.revision = now, found
+
+    def _answers(self, purpose: str) -> Answers:
+        pairs = [pair for pair in self.answered if pair.question.purpose == purpose]
+        return answers_of(pairs, self.study.kind, self.study.candidates)
+
+    def _steer(self) -> None:
+        """A warm update of the belief that chooses; it is never reported."""
+        answers = self._answers("train")
+        if len(answers) >= self.study.first:
+            rng = default_rng([self.study.seed, _STEER, len(answers)])
+            self.steering = self.study.learner.fit(answers, rng, self.steering)
+
+    def _refill(self) -> None:
+        """Replace what nobody holds by what the belief would ask now."""
+        study, version = self.study, self.revision[0]
+        leased = self.storage.questions(study.name, "leased")
+        asked = [pair.question.query for pair in self.answered] + [question.query for question in leased]
+        rows = padded_queries(asked, study.candidates)
+        rng = default_rng([study.seed, _SELECT, version, secrets.randbits(32)])
+        answers = self._answers("train")
+        questions: list[Question]
+        if self.steering is None or len(answers) < study.first:
+            queries = study.random_queries(self.queue_size(), rows, rng)
+            questions = [study.make_question(query, "random", rng) for query in queries]
+        else:
+            chosen, scores = choose(
+                study.task, study.strategy, self.steering, answers, rows, self.queue_size(), rng, study.kind
+            )
+            questions = [
+                study.make_question(query, study.strategy_name, rng, score=float(score), model_version=version)
+                for query, score in zip(chosen, scores)
+            ]
+        self.storage.replace_open(study.name, questions)
+
+    def _report_is_due(self) -> bool:
+        """While answers keep coming a cold fit may take a small share of the time."""
+        waited = time.monotonic() - self.cold_at
+        grown = len(self.answered) >= 1.02 * self.cold_answers + 1
+        return self.reported != self.revision and grown and waited > max(2.0, 10 * self.cold_s)
+
+    def _report(self) -> None:
+        """A cold fit of the stored answers: the model that is shown and exported, and its hold-out accuracy."""
+        started = time.monotonic()
+        answers = self._answers("train")
+        belief = self.study.learner.fit(answers, default_rng([self.study.seed, len(answers)]))
+        self.cold_s = time.monotonic() - started
+        model = model_of(belief, self.study, self.answered)
+        model |= {"revision": list(self.revision), "n_answers": len(answers), "at": time.time(), "seconds": self.cold_s}
+        self.storage.save_model(self.study.name, self.revision[0], model)
+        measures = {**hold_out_measures(belief, self._answers("hold_out")), "at": time.time()}
+        index = len(self.storage.rounds(self.study.name))
+        self.storage.add_round(self.study.name, Round(index, len(answers), measures, self.cold_s))
+        self.storage.note(self.study.name, "reported", {"revision": list(self.revision)})
+        self.reported, self.cold_at, self.cold_answers = self.revision, time.monotonic(), len(self.answered)
+        if self.steering is None and len(answers) >= self.study.first:
+            self.steering = belief
+
+
+def model_of(belief: Belief, study: Study, answered: list[Answered]) -> dict[str, Any]:
+    """What is kept of a belief: places, a plane to draw them in, their spread, and how each person fits in."""
+    embedding = to_numpy(belief.embedding).astype(float)
+    model: dict[str, Any] = {"embedding": embedding, "plane": plane_of(embedding)}
+    draws = belief.draws_of(np.arange(len(embedding)))
+    if draws is not None:
+        model["spread"] = np.sqrt(to_numpy(draws).var(axis=0).sum(axis=-1))
+    model["people"] = _log_losses(belief, study, answered)
+    return model
+
+
+def _log_losses(belief: Belief, study: Study, answered: list[Answered]) -> Mapping[str, float]:
+    """Mean surprise at each person's answers, in nats."""
+    if belief.response is None or study.kind == "label":
+        return {}
+    pairs = [pair for pair in answered if pair.answer.response is not None and pair.question.purpose != "practice"]
+    if not pairs:
+        return {}
+    answers = answers_of(pairs, study.kind, study.candidates)
+    embedding = to_numpy(belief.embedding).astype(float)
+    losses = -response_log_probs(embedding, answers.queries, answers.responses, study.kind, belief.response)
+    people = np.array([pair.answer.respondent for pair in pairs])
+    return {str(name): float(losses[people == name].mean()) for name in np.unique(people)}
+
+
+def hold_out_measures(belief: Belief, held_out: Answers) -> dict[str, float]:
+    """Accuracy on answers that never train, with its 95 % interval; nothing where there are none."""
+    if not len(held_out):
+        return {}
+    if held_out.kind == "label":
+        log_probs = belief.log_probs_of(held_out.queries[:, 0])
+        if log_probs is None:
+            return {}
+        expected = np.logaddexp.reduce(to_numpy(log_probs), axis=0).argmax(axis=-1)
+    else:
+        expected = expected_responses(to_numpy(belief.embedding).astype(float), held_out.queries, held_out.kind)
+    n_right = int((expected == held_out.responses).sum())
+    low, high = wilson_interval(n_right, len(held_out))
+    measures = {
+        "n_hold_out": float(len(held_out)),
+        "hold_out_accuracy": n_right / len(held_out),
+        "hold_out_low": low,
+        "hold_out_high": high,
+    }
+    if belief.response is not None and held_out.kind != "label":
+        embedding = to_numpy(belief.embedding).astype(float)
+        log_probs = response_log_probs(embedding, held_out.queries, held_out.responses, held_out.kind, belief.response)
+        measures["hold_out_log_loss"] = float(-log_probs.mean())
+    return measures
+
+
+class Worker:
+    """Looks after every study of a storage, as far as no other worker does.
+
+    A study is claimed while it is worked on, and the claim renewed by a heartbeat; it ends by itself when the worker
+    dies. Idle studies are given back, so that several workers share the work.
+    """
+
+    def __init__(self, storage: LiveStorage, claim_s: float = 15.0, name: str | None = None) -> None:
+        self.storage, self.claim_s = storage, claim_s
+        self.name = name or f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
+        self._keepers: dict[str, Keeper] = {}
+        self._retry_at: dict[str, float] = {}
+        self._lost: set[str] = set()  # claimed by another worker while this one was too busy to renew
+        self._mended: set[str] = set()  # taken up, and an error noted earlier not yet taken back
+        self._warned_at = -np.inf
+        self._lock = threading.Lock()
+
+    def run(self, stop: threading.Event) -> None:
+        """Work until `stop` is set."""
+        beat = threading.Thread(target=self._beat, args=(stop,), name="heartbeat", daemon=True)
+        beat.start()
+        while not stop.is_set():
+            try:
+                worked = self.turn()
+            except StorageError as error:
+                log.error("the storage failed, trying again: %s", error)
+                stop.wait(1.0)
+                continue
+            if not worked:
+                stop.wait(POLL_S)
+        beat.join()
+        for name in list(self._keepers):
+            self._give_back(name)
+
+    def turn(self) -> bool:
+        """Tend every study once; whether there was anything to do."""
+        worked = False
+        for record in self.storage.studies():
+            if self._tend(record):
+                worked = True
+        return worked
+
+    # --- inside ------------------------------------------------------------------------------------
+
+    def _tend(self, record: StudyRecord) -> bool:
+        name = record.name
+        if time.monotonic() < self._retry_at.get(name, -np.inf):
+            return False
+        if record.archived:
+            self._give_back(name)
+            return False
+        if name in self._lost:
+            self._forget(name)
+        fresh = name not in self._keepers
+        if fresh and not self._take_up(record):
+            return False
+        keeper = self._keepers[name]
+        try:
+            worked = keeper.tend()
+            if fresh and keeper.steering is None:
+                keeper.rehearse()
+        except StorageError:
+            raise
+        except Exception as error:
+            self._failed(name, error)
+            return False
+        if worked:
+            if name in self._mended:
+                self._mended.discard(name)
+                self.storage.note(name, "error", None)
+            self._warn_of_fallback(name)
+        elif time.monotonic() - keeper.active_at > _IDLE_S:
+            self._give_back(name)
+        return worked
+
+    def _take_up(self, record: StudyRecord) -> bool:
+        """Claim a study that needs work."""
+        if not self._needs_work(record.name) or not self.storage.claim(record.name, self.name, self.claim_s):
+            return False
+        try:
+            keeper = Keeper(self.storage, build_study(record.spec, self.storage))
+        except StorageError:
+            raise
+        except Exception as error:
+            self._failed(record.name, error)
+            return False
+        with self._lock:
+            self._keepers[record.name] = keeper
+        self._mended.add(record.name)
+        self._say_alive(record.name)
+        return True
+
+    def _needs_work(self, name: str) -> bool:
+        reported = self.storage.notes(name).get("reported", {}).get("revision")
+        return reported != list(self.storage.revision(name)) or self.storage.queue_depth(name) < SMALLEST_QUEUE // 2
+
+    def _failed(self, name: str, error: Exception) -> None:
+        log.error('study "%s" could not be fitted', name, exc_info=error)
+        sentence = str(error) if isinstance(error, InfonnError) else f"{type(error).__name__}: {error}"
+        self.storage.note(name, "error", f"The model could not be fitted: {sentence}")
+        self._retry_at[name] = time.monotonic() + _RETRY_S
+        self._forget(name)
+        self.storage.release(name, self.name)
+
+    def _forget(self, name: str) -> None:
+        with self._lock:
+            self._keepers.pop(name, None)
+            self._lost.discard(name)
+
+    def _give_back(self, name: str) -> None:
+        if name in self._keepers:
+            self._forget(name)
+            self.storage.release(name, self.name)
+
+    def _beat(self, stop: threading.Event) -> None:
+        """Renew the claims, and say that a worker is there."""
+        while not stop.wait(self.claim_s / 4):
+            try:
+                with self._lock:
+                    held = list(self._keepers)
+                for name in held:
+                    if not self.storage.claim(name, self.name, self.claim_s):
+                        self._lost.add(name)
+                for record in self.storage.studies():
+                    if not record.archived:
+                        self._say_alive(record.name)
+            except InfonnError as error:
+                log.warning("the heartbeat failed, trying again: %s", error)
+
+    def _say_alive(self, name: str) -> None:
+        self.storage.note(name, "worker", {"at": time.time(), "name": self.name})
+
+    def _warn_of_fallback(self, name: str) -> None:
+        if time.monotonic() - self._warned_at < 30:
+            return
+        self._warned_at = time.monotonic()
+        counts = self.storage.counts(name)
+        if counts.asked and counts.fallback / counts.asked > FALLBACK_WARNING:
+            share = counts.fallback / counts.asked
+            log.warning(
+                'study "%s": %.1f %% of its questions (%d of %d) were random because the queue had run dry',
+                *(name, 100 * share, counts.fallback, counts.asked),
+            )
