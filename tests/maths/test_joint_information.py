@@ -103,3 +103,13 @@ def test_torch_gives_what_numpy_gives(rng):
     a = greedy_joint_batch(lambda rows: log_probs[:, rows], information, 5, np.random.default_rng(0))
     b = greedy_joint_batch(lambda rows: in_torch[:, rows], information, 5, np.random.default_rng(0))
     assert a.tolist() == b.tolist()
+
+
+def test_the_kernel_averages_as_plain_numpy_does(rng):
+    from infonn.maths.kernels.joint import mean_surprise
+
+    predicted = rng.random((30, 700)).astype(np.float32)
+    predicted[3, :50] = 0
+    shares = rng.dirichlet(np.ones(30)).astype(np.float32)
+    plain = -(shares[:, None] * predicted * np.log(np.maximum(predicted, 1e-37))).sum(axis=0)
+    np.testing.assert_allclose(mean_surprise(shares, predicted), plain, atol=1e-6)

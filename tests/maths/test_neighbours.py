@@ -69,3 +69,14 @@ def test_spread_is_that_of_all_distances(rng, monkeypatch):
     assert deviation == pytest.approx(distances.std(ddof=1), rel=1e-4)
     assert largest == pytest.approx(distances.max(), rel=1e-5)
     assert labelled_spread(embedding, items, labelled[:0]) == (0.0, 0.0)
+
+
+def test_spread_of_very_many_pairs_comes_from_evenly_spaced_items(rng, monkeypatch):
+    embedding = rng.normal(size=(3000, 8))
+    items, labelled = split(rng, 3000, 40)
+    exact = labelled_spread(embedding, items, labelled)
+    monkeypatch.setattr(neighbours, "SPREAD_PAIRS", 30_000)
+    # About 700 items left: the deviation's standard error is 1 %, tolerance 4 of them.
+    deviation, largest = labelled_spread(embedding, items, labelled)
+    assert deviation == pytest.approx(exact[0], rel=0.04)
+    assert 0.8 * exact[1] < largest <= exact[1]

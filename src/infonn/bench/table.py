@@ -17,6 +17,9 @@ ENTRIES = {
     "pool_5m": "infonn.bench.pool:pool_5m",
     "dml_stack": "infonn.bench.networks:dml_stack",
     "dml_select": "infonn.bench.networks:dml_select",
+    "label_select": "infonn.bench.labels:label_select",
+    "label_select_1m": "infonn.bench.labels:label_select_1m",
+    "batchbald": "infonn.bench.labels:batchbald",
 }
 
 

@@ -84,18 +84,27 @@ def conditional_information(joint: Joint, log_probs: Array) -> FloatArray:
     like = {"dtype": log_probs.dtype, **({"device": log_probs.device} if xp is not np else {})}
     likelihoods = xp.asarray(joint.likelihoods / n_draws, **like)
     shares = xp.asarray(joint.shares, **like)
-    tiny = float(np.finfo(np.float32).tiny)
     chunk = max(1, (_CHUNK if xp is np else 64 * _CHUNK) // (len(shares) * n_options))
     parts = []
     for first in range(0, n_queries, chunk):
         logs = log_probs[:, first : first + chunk]
         probs = xp.exp(logs)
         predicted = likelihoods @ probs.reshape(n_draws, -1)  # (joint answers, queries * options)
-        surprise = predicted * xp.log(predicted.clip(tiny))
-        expected = -(shares @ surprise).reshape(-1, n_options).sum(-1)
+        expected = _mean_surprise(shares, predicted).reshape(-1, n_options).sum(-1)
         given_draw = -(probs * logs.clip(-1e30)).sum(-1).mean(0)
         parts.append(to_numpy(expected - given_draw))
     return np.concatenate(parts) if parts else np.empty(0)
+
+
+def _mean_surprise(shares: Array, predicted: Array) -> Array:
+    """-p log p of every column, averaged over the joint answers: (m,), (m, n) -> (n,)."""
+    if library_of(predicted) is np and predicted.dtype == np.float32:
+        from infonn.maths.kernels.joint import mean_surprise
+
+        return mean_surprise(shares, predicted)
+    tiny = float(np.finfo(np.float32).tiny)
+    logs = library_of(predicted).log(predicted.clip(tiny))
+    return -(shares @ (predicted * logs))
 
 
 def greedy_joint_batch(
