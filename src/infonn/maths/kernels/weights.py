@@ -18,6 +18,7 @@ OPTIONS = {"nogil": True, "cache": True, "fastmath": FAST, "error_model": "numpy
 
 DRAW_BLOCK = 256  # draws that a table holds at once: it stays in the processor's nearer caches
 MOST_LOG = np.float32(69.0)  # weights between 1e-30 and 1e30 have sums and reciprocals in single precision
+NOBODY = np.int32(2147483647)  # stands for padding while candidates are sorted
 LN2 = np.float32(0.6931471805599453)
 ONE = np.float32(1)
 
@@ -72,18 +73,16 @@ def assign_slots(queries, rows, places, slot_of, pairs, slots):  # type: ignore[
     n_candidates = queries.shape[1] - 1
     n_slots = 1
     for i in range(len(rows)):
-        for c in range(n_candidates):  # insertion sort; padding goes to the end
+        for c in range(n_candidates):
             item = queries[rows[i], 1 + c]
-            if item < 0:
-                item = np.int32(2147483647)
-            at = c
-            while at > 0 and slots[i, at - 1] > item:
-                slots[i, at] = slots[i, at - 1]
-                at -= 1
-            slots[i, at] = item
+            slots[i, c] = item if item >= 0 else NOBODY
+        for end in range(n_candidates - 1, 0, -1):  # sorted by exchanges without a branch; padding goes to the end
+            for c in range(end):
+                a, b = slots[i, c], slots[i, c + 1]
+                slots[i, c], slots[i, c + 1] = min(a, b), max(a, b)
         for c in range(n_candidates):
             item = slots[i, c]
-            if item == 2147483647:
+            if item == NOBODY:
                 slots[i, c] = 0
                 continue
             place = c if places > 1 else 0
