@@ -80,9 +80,17 @@ def plain(value: Any) -> Any:
     return value
 
 
-def write_json(path: Path, data: Any) -> None:
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
     """Write a JSON file in one step: readers see the old file or the new one, never half of it."""
-    _replace(path, (json.dumps(plain(data), indent=1, allow_nan=False) + "\n").encode())
+    entries = [f"{json.dumps(key)}: {_one_per_line(value)}" for key, value in plain(data).items()]
+    _replace(path, ("{\n" + ",\n".join(entries) + "\n}\n").encode())
+
+
+def _one_per_line(value: Any) -> str:
+    """JSON that diffs well and stays small: each curve and each claim is a line."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n" + ",\n".join(json.dumps(entry, allow_nan=False) for entry in value) + "\n]"
+    return json.dumps(value, allow_nan=False)
 
 
 def _key(method: str, learner: str, settings: Mapping[str, Any], trial: int, seed: int) -> str:

@@ -134,7 +134,7 @@ class _Run:
         self.curve.queries.append(len(self.answers))
         self.curve.triplets.append(count_triplets(self.answers))
         for name, measure in self.setup.measures.items():
-            self.curve.measures[name].append(float(measure(self.belief)))
+            self.curve.measures[name].append(round(float(measure(self.belief)), 6))
 
     def ask(self, round: int) -> None:
         setup, belief = self.setup, self.belief
