@@ -31,8 +31,8 @@ FEWEST = 5  # trials below which a claim is left open
 NOTES = (
     "100 active rounds of one query after 20 random ones; the paper gives the 20 but not the number of rounds.",
     "Fit and score of a round use the same mu_k = D_max 0.99^k. The paper leaves sigma open for MDS: it is the sample "
-    "deviation of all pairwise distances, its rule elsewhere. With 0.1 or 0.3 of it Info-NN-3 did worse, with 3 times it "
-    "about the same (D = 2, 8 trials).",
+    "deviation of all pairwise distances, its rule elsewhere. With 0.1 or 0.3 of it Info-NN-3 did worse, with 3 times "
+    "as much about the same (D = 2, 8 trials).",
     "Draws are shared by all queries of a round (scrambled Sobol, their number is in the settings); the paper draws "
     "afresh for each query.",
     "No query is asked twice: the oracle is deterministic, and a repeated question would teach nothing.",
