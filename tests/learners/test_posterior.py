@@ -58,7 +58,10 @@ def test_a_hybrid_goes_beyond_poor_features_and_embeds_new_items() -> None:
     belief = hybrid.fit(answers, np.random.default_rng(0))
     by_features = linear.fit(answers, np.random.default_rng(0))
     assert accuracy(belief.embedding, hidden) > accuracy(by_features.embedding, hidden) + 0.08
-    assert hybrid.embed(belief, features[:3]).shape == (3, belief.embedding.shape[1])
+    placed = hybrid.embed(belief, np.array([[-2.0], [0.0], [2.0]]))
+    assert placed.shape == (3, belief.embedding.shape[1])
+    far = pairwise_distances(placed)
+    assert far[0, 2] > max(far[0, 1], far[1, 2])
 
 
 def test_warm_chains_go_on_and_repeat_with_the_seed() -> None:
@@ -125,23 +128,30 @@ def test_a_dimension_nobody_needs_shrinks() -> None:
     assert np.median(widths[:, 1] / widths[:, 0]) < 0.25
 
 
-def test_the_point_estimate_has_the_mean_squared_distances() -> None:
-    draws = np.random.default_rng(0).standard_normal((5, 8, 3))
-    points = mean_embedding(draws)
-    sizes = np.sqrt(((draws - draws.mean(axis=1, keepdims=True)) ** 2).sum(axis=(1, 2)) / 8)
-    scaled = draws / sizes[:, None, None] * sizes.mean()
-    expected = np.mean([pairwise_distances(draw) ** 2 for draw in scaled], axis=0)
-    np.testing.assert_allclose(pairwise_distances(points) ** 2, expected, atol=1e-9)
-    assert points.shape[1] == 7
+def test_the_point_estimate_of_like_draws_is_those_draws() -> None:
+    points = np.random.default_rng(0).standard_normal((8, 3))
+    turned = points @ np.linalg.qr(np.random.default_rng(1).standard_normal((3, 3)))[0] + 5
+    estimate = mean_embedding(np.stack([points, turned, 2 * points]))  # size is not shape
+    assert estimate.shape == (8, 3)
+    np.testing.assert_allclose(pairwise_distances(estimate), 4 / 3 * pairwise_distances(points), atol=1e-7)
 
 
-def test_a_mean_map_is_the_mean_embedding_of_linear_draws() -> None:
+def test_the_point_estimate_ranks_as_mean_distances_do() -> None:
+    draws = np.random.default_rng(0).standard_normal((2, 15, 3)) * 0.3 + np.random.default_rng(1).standard_normal(
+        (15, 3)
+    )
+    mean = np.mean([pairwise_distances(draw) for draw in draws], axis=0)
+    estimate = pairwise_distances(mean_embedding(draws))
+    assert np.corrcoef(mean[np.triu_indices(15, 1)], estimate[np.triu_indices(15, 1)])[0, 1] > 0.99
+
+
+def test_a_mean_map_has_the_mean_squared_distances_of_its_draws() -> None:
     rng = np.random.default_rng(0)
     features, weights = standardised(rng.standard_normal((20, 4))), rng.standard_normal((6, 4, 3))
-    direct = mean_embedding(features @ weights)
-    np.testing.assert_allclose(
-        pairwise_distances(features @ mean_map(weights, features)), pairwise_distances(direct), atol=1e-9
-    )
+    draws = features @ weights
+    sizes = np.sqrt((draws**2).sum(axis=(1, 2)) / 20)
+    expected = np.mean([pairwise_distances(d / s * sizes.mean()) ** 2 for d, s in zip(draws, sizes)], axis=0)
+    np.testing.assert_allclose(pairwise_distances(features @ mean_map(weights, features)) ** 2, expected, atol=1e-9)
 
 
 def test_draws_of_very_many_items_are_made_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,9 +31,9 @@ def case(layout: Layout, kind: str, padded: bool = False, n: int = 30):
 
 def test_a_hybrid_adds_shrunken_offsets_to_the_features() -> None:
     layout = Layout(2, 1, 1)
-    parameters = np.array([3.0, 1.0, -1.0, 0.5, math.log(2.0), math.log(0.1), math.log(4.0), 0.0, 0.0])
+    parameters = np.array([3.0, 1.0, -1.0, 0.5, math.log(2.0), math.log(0.36 / 0.64), math.log(4.0), 0.0, 0.0])
     points = embed(parameters, layout, np.array([[1.0], [2.0]]))
-    np.testing.assert_allclose(points[:, 0], np.array([3 + 0.1, 6 - 0.1]) * 2 * math.exp(4 * 0.5))
+    np.testing.assert_allclose(points[:, 0], np.array([0.8 * 3 + 0.6, 0.8 * 6 - 0.6]) * 2 * math.exp(4 * 0.5))
 
 
 def test_a_free_embedding_is_its_offsets_scaled() -> None:

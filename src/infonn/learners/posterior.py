@@ -20,6 +20,7 @@ from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief, RowDraws
 from infonn.errors import DataError
 from infonn.learners.chains import Population, Target, follow, fresh
+from infonn.maths.distances import classical_scaling, pairwise_squared_distances
 from infonn.maths.embedders import Choices, Layout, choices_of, embed, scales_of
 from infonn.maths.responses import ResponseSettings
 from infonn.queries import Answers
@@ -30,15 +31,16 @@ Prior = tuple[float, float]  # mean and deviation of a normal; deviation 0 fixes
 # The same for every study, and wide; logs, and a logit.
 LOG_SCALE: Prior = (0.0, 1.0)  # of the embedding, in units of sqrt(mu)
 LOG_SPREAD: Prior = (math.log(0.3), 1.0)  # deviation of the logs of the dimensions' scales
-LOG_SHARE: Prior = (-2.0, 1.0)  # of an item's offset beside its features
+LOGIT_SHARE: Prior = (-1.0, 2.0)  # of the variance that is an item's own, beside its features
 LOG_SHARPNESS: Prior = (math.log(6.0), 0.8)
 LOGIT_LAPSE: Prior = (-2.0, 1.2)
 
 FREE_DIMS = 3  # most dimensions of an embedding without features, where none are given
 FEATURE_DIMS = 10  # and of one by features
 FIRST_ANSWERS = 20  # a cold fit starts with at most twice as many, and doubles
-MOVES_PER_ANSWER = 2
-MOST_MOVES = 40
+MOVES_PER_ANSWER = 1
+MOST_MOVES = 30
+COLD_MOVES = 80  # for each part of the answers
 MANY_NUMBERS = 50_000_000  # draws beyond that are made from the weights when they are asked for
 
 
@@ -89,18 +91,19 @@ class Posterior:
         layout, parameters = self._layout(self.n_items), belief.state["parameters"]
         known, new = standardised(self.features), standardised(features, like=self.features)
         if not layout.offsets:
-            return new @ mean_map(_weights(parameters, layout), known) * self._unit
-        at_features = parameters.copy()
-        at_features[:, layout.n_weights : layout.n_coordinates] = 0.0
-        drawn = embed(at_features, replace(layout, offsets=False), new)  # settings stand at the vector's end
-        return projected(drawn * self._unit, embed(parameters, layout, known) * self._unit)
+            return new @ mean_map(_weights(parameters, layout) * self._unit, known)
+        both = Layout(self.n_items + len(new), layout.n_dims, layout.n_features)
+        own = np.zeros((len(parameters), len(new) * layout.n_dims))  # new items have no offset
+        extended = np.insert(parameters, [layout.n_coordinates] * own.shape[1], own, axis=1)
+        drawn = embed(extended, both, np.concatenate([known, new])) * self._unit
+        return mean_embedding(drawn, n_known=self.n_items)[self.n_items :]
 
     def _cold(self, target: Target, choices: Choices, rng: Generator) -> Population:
         """Chains from the prior that see the answers in growing parts, so that few are caught in a bad place."""
         population, n_seen = fresh(target, self.n_chains, rng), 0
         for count in _doubling(len(choices)):
             part = choices.take(slice(0, count))
-            population = follow(population, target, part, n_seen, 2 * MOST_MOVES, self.leaps, rng)
+            population = follow(population, target, part, n_seen, COLD_MOVES, self.leaps, rng)
             n_seen = count
         return population
 
@@ -141,7 +144,7 @@ class Posterior:
     def _priors(self, layout: Layout) -> dict[int, Prior]:
         priors = {
             layout.scale: LOG_SCALE,
-            layout.share: LOG_SHARE if self._kind == "hybrid" else (0.0, 0.0),
+            layout.share: LOGIT_SHARE if self._kind == "hybrid" else (0.0, 0.0),
             layout.spread: LOG_SPREAD,
             layout.sharpness: LOG_SHARPNESS,
             layout.lapse: LOGIT_LAPSE,
@@ -201,32 +204,29 @@ class LinearDraws:
         return drawn
 
 
-# --- the point estimate: mean squared distances over draws of one size ---------------------------------------
+# --- the point estimate ---------------------------------------------------------------------------------------
 
 
-def mean_embedding(draws: FloatArray) -> FloatArray:
-    """Points whose squared distances are the mean of the draws' squared distances, each draw at the same size.
+def mean_embedding(draws: FloatArray, n_known: int | None = None) -> FloatArray:
+    """Points whose distances are the mean of the draws' distances, each draw at the same size: classical scaling.
 
-    (draws, items, dims) -> (items, at most items - 1), widest dimension first. The draws' coordinates side by side
-    are that embedding already; principal axes make it short. No rotation of a draw matters.
+    (draws, items, dims) -> (items, at most items - 1), widest dimension first; no rotation of a draw matters. Axes
+    are those of the first `n_known` items, the others are placed among them.
     """
-    return projected(draws, draws)
-
-
-def projected(new: FloatArray, known: FloatArray) -> FloatArray:
-    """Draws of new items (draws, new, dims) on the axes of `mean_embedding(known)`: (new, at most items - 1)."""
-    centre = known.mean(axis=1, keepdims=True)
-    sizes = np.sqrt(((known - centre) ** 2).sum(axis=(1, 2), keepdims=True) / known.shape[1])
-    factors = sizes.mean() / np.maximum(sizes, 1e-300) / math.sqrt(len(known))
-    beside = np.concatenate(list((known - centre) * factors), axis=1)
-    _, widths, axes = np.linalg.svd(beside, full_matrices=False)
-    kept = axes[widths > 1e-7 * widths[0]]
-    points: FloatArray = np.concatenate(list((new - centre) * factors), axis=1) @ kept.T
-    return points
+    known = draws[:, :n_known]
+    centred = known - known.mean(axis=1, keepdims=True)
+    sizes = np.sqrt((centred**2).sum(axis=(1, 2)) / centred.shape[1])
+    distances = np.zeros((draws.shape[1], known.shape[1]))
+    for draw, size in zip(draws, np.maximum(sizes, 1e-300)):
+        distances += np.sqrt(pairwise_squared_distances(draw, draw[:n_known])) / size
+    return classical_scaling((distances * sizes.mean() / len(draws)) ** 2)
 
 
 def mean_map(weights: FloatArray, features: FloatArray) -> FloatArray:
-    """The same for linear maps (draws, features, dims), without embedding an item: (features, at most features)."""
+    """The map whose squared distances are the mean of those of the maps (draws, features, dims), each at the same size.
+
+    (features, at most features), widest dimension first. It needs no distances between items, so a million will do.
+    """
     covariance = features.T @ features / len(features)
     sizes = np.sqrt(np.einsum("sfd,fg,sgd->s", weights, covariance, weights))[:, None, None]
     beside = np.concatenate(list(weights * sizes.mean() / np.maximum(sizes, 1e-300)), axis=1)

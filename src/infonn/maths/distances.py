@@ -59,3 +59,19 @@ def triplet_margins(embedding: FloatArray, triplets: IntArray) -> FloatArray:
     squared = query_squared_distances(embedding, triplets[:, :3])
     margins: FloatArray = squared[..., 1] - squared[..., 0]
     return margins
+
+
+def classical_scaling(squared_distances: FloatArray) -> FloatArray:
+    """Points with these squared distances, as nearly as Euclidean ones can: (items, known) -> (items, dims).
+
+    The first `known` rows are the known items among themselves and give the axes, widest first (Torgerson); further
+    rows are placed by their squared distances to the known ones (Gower). Dimensions of no width are left out.
+    """
+    n_known = squared_distances.shape[1]
+    among = squared_distances[:n_known]
+    means = among.mean(axis=0)
+    products = -0.5 * (among - means - means[:, None] + among.mean())
+    values, axes = np.linalg.eigh((products + products.T) / 2)
+    kept = np.flatnonzero(values > 1e-9 * max(float(values[-1]), 1e-300))[::-1]
+    points: FloatArray = -0.5 * (squared_distances - means) @ axes[:, kept] / np.sqrt(values[kept])
+    return points

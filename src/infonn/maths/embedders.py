@@ -1,8 +1,9 @@
 """Embedders whose parameters one vector holds, and how probable that vector is: the plain twin of `kernels.chains`.
 
-An embedding is Z = (X W + share * O) * scale * exp(spread * stretch): a linear map W of the items' features X, and
-an offset O for every item. Without features it is free; without offsets it is a linear metric; with both the
-offsets are shrunken by `share`, so poor features do not limit known items, and new items embed by features.
+An embedding is Z = (sqrt(1 - share) X W + sqrt(share) O) * scale * exp(spread * stretch): a linear map W of the items'
+features X, and an offset O for every item. Without features it is free (share 1), without offsets a linear metric
+(share 0); with both, the share says how much of the variance the features leave open, so poor features do not limit
+known items, and new items embed by features.
 W, O and the stretches of the dimensions are standard normal beforehand. The response model has mu = 1: only the
 ratio of scale and mu matters, so the prior's scale stands in for it.
 """
@@ -27,7 +28,7 @@ N_SETTINGS = 5  # scale, share, spread, sharpness, lapse
 class Layout:
     """Where each parameter stands in the vector: weights, offsets, stretches (one per dimension), five settings.
 
-    Settings are kept as logs, the lapse rate as its logit.
+    Settings are kept as logs, share and lapse rate as their logits.
     """
 
     n_items: int
@@ -75,17 +76,20 @@ class Layout:
 
 def embed(parameters: Array, layout: Layout, features: Array) -> Array:
     """(..., parameters), (items, features) -> (..., items, dims). Works for numpy and torch."""
-    xp = library_of(parameters)
     lead, n_dims = parameters.shape[:-1], layout.n_dims
     points: Array = 0.0
     if layout.offsets:
         offsets = parameters[..., layout.n_weights : layout.n_coordinates].reshape(*lead, layout.n_items, n_dims)
-        share = xp.exp(parameters[..., layout.share])[..., None, None] if layout.n_features else 1.0
-        points = share * offsets
+        points = offsets * (_share(parameters, layout) ** 0.5 if layout.n_features else 1.0)
     if layout.n_features:
         weights = parameters[..., : layout.n_weights].reshape(*lead, layout.n_features, n_dims)
-        points = features @ weights + points
+        points = features @ weights * ((1 - _share(parameters, layout)) ** 0.5 if layout.offsets else 1.0) + points
     return points * scales_of(parameters, layout)[..., None, :]
+
+
+def _share(parameters: Array, layout: Layout) -> Array:
+    xp = library_of(parameters)
+    return 1 / (1 + xp.exp(-parameters[..., layout.share]))[..., None, None]
 
 
 def scales_of(parameters: Array, layout: Layout) -> Array:

@@ -59,6 +59,16 @@ class PowerNoise:
         return self.rule(powered + rng.gumbel(size=len(scores)), situation, size, rng)
 
 
+@dataclass(frozen=True)
+class OneOrMany:
+    """The best query where one is asked for, and another rule for batches."""
+
+    many: BatchRule
+
+    def __call__(self, scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:
+        return (best if size == 1 else self.many)(scores, situation, size, rng)
+
+
 def batch_rule(per_reference: bool = False, n_best: int | None = None, power: float | None = None) -> BatchRule:
     """The rules above, put together: noise on the scores, then the best, then the random fill."""
     rule: BatchRule = best_per_reference if per_reference else best

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from infonn.framework import Predictor, Strategy
 from infonn.maths.draws import DEFAULT_DRAWS, DrawMethod
-from infonn.selection.batches import batch_rule, best
+from infonn.selection.batches import OneOrMany, batch_rule, best
 from infonn.selection.criteria import Entropy, Information, Random
 from infonn.selection.predictions import BestDraws, DistanceNoise, EmbeddingNoise
+
+BATCH_POWER = 8.0  # beta of info_nn's power noise, found best of those compared (docs/selection.md)
 
 
 def random() -> Strategy:
@@ -24,10 +26,14 @@ def info_nn(
     n_draws: int = DEFAULT_DRAWS,
     per_reference: bool = False,
     n_best: int | None = None,
-    power: float | None = None,
+    power: float | None = BATCH_POWER,
 ) -> Strategy:
-    """The answer is expected to tell most: by the belief's own draws, or else by drawn distances (default)."""
-    return _informative(BestDraws(sigma, mu, n_draws), per_reference, n_best, power)
+    """The answer is expected to tell most: by the belief's own draws, or else by drawn distances (default).
+
+    Power noise keeps a batch from asking one thing many times; a single query is always the best one.
+    """
+    rule = OneOrMany(batch_rule(per_reference, n_best, power))
+    return Strategy(Information(), rule, BestDraws(sigma, mu, n_draws))
 
 
 def info_nn_distances(

@@ -43,28 +43,43 @@ def _fill_normals(counter, out):  # type: ignore[no-untyped-def]
 # --- the density ------------------------------------------------------------------------------------------
 
 
+@njit(cache=True, inline="always")
+def _parts(logit_share, n_features, offsets):  # type: ignore[no-untyped-def]
+    """Factors of what the features say and of the items' own offsets."""
+    if n_features == 0:
+        return 0.0, 1.0
+    if not offsets:
+        return 1.0, 0.0
+    share = 1 / (1 + math.exp(-logit_share))
+    return math.sqrt(1 - share), math.sqrt(share)
+
+
 @njit(cache=True, fastmath=REORDERED)
 def _embed(parameters, shape, features, points):  # type: ignore[no-untyped-def]
     n_items, n_dims, n_features, offsets = shape
     settings = n_features * n_dims + (n_items * n_dims if offsets else 0)
     scale = math.exp(parameters[settings + n_dims])
-    share = math.exp(parameters[settings + n_dims + 1]) if n_features > 0 else 1.0
+    by_features, by_offset = _parts(parameters[settings + n_dims + 1], n_features, offsets)
     spread = math.exp(parameters[settings + n_dims + 2])
     for d in range(n_dims):
         stretched = scale * math.exp(spread * parameters[settings + d])
         for i in range(n_items):
-            point = share * parameters[(n_features + i) * n_dims + d] if offsets else 0.0
+            point = 0.0
             for f in range(n_features):
                 point += features[i, f] * parameters[f * n_dims + d]
+            point *= by_features
+            if offsets:
+                point += by_offset * parameters[(n_features + i) * n_dims + d]
             points[i, d] = point * stretched
 
 
 @njit(cache=True, fastmath=REORDERED)
-def _answer(points, query, stages, n_options, sharpness, lapse, n_dims, squared, logs, slopes):  # type: ignore[no-untyped-def]
-    """log P(answer); leaves d^2 + 1, log weights and the slope of log P by each log weight behind.
+def _answer(points, query, stages, n_options, sharpness, lapse, n_dims, rows):  # type: ignore[no-untyped-def]
+    """log P(answer); leaves d^2 + 1, log weights, weights and the slope of log P by each log weight in `rows`.
 
     Gives (log P, candidates, slope by the logit of the lapse rate).
     """
+    squared, logs, weights, slopes = rows
     reference = query[0]
     k = 0
     for j in range(query.size - 1):
@@ -79,21 +94,23 @@ def _answer(points, query, stages, n_options, sharpness, lapse, n_dims, squared,
         logs[j] = -sharpness * math.log(total)
         slopes[j] = 0.0
         k += 1
-    log_prob = 0.0
+    log_prob, clear = 0.0, 1.0  # of the answer without lapses, as a log and as it is
     for stage in range(stages):
         largest = logs[stage]
         for j in range(stage + 1, k):
             largest = max(largest, logs[j])
         total = 0.0
         for j in range(stage, k):
-            total += math.exp(logs[j] - largest)
-        log_prob += logs[stage] - largest - math.log(total)
+            weights[j] = math.exp(logs[j] - largest)
+            total += weights[j]
+        clear *= weights[stage] / total
+        if lapse == 0.0:
+            log_prob += logs[stage] - largest - math.log(total)
         for j in range(stage, k):
-            slopes[j] -= math.exp(logs[j] - largest) / total
+            slopes[j] -= weights[j] / total
         slopes[stage] += 1.0
     if lapse == 0.0:
         return log_prob, k, 0.0
-    clear = math.exp(log_prob)
     mixed = (1 - lapse) * clear + lapse / n_options
     attentive = (1 - lapse) * clear / mixed  # how likely this answer was no lapse
     for j in range(k):
@@ -105,7 +122,8 @@ def _answer(points, query, stages, n_options, sharpness, lapse, n_dims, squared,
 def _density(parameters, gradient, shape, features, queries, stages, n_options, mean, sd, work):  # type: ignore[no-untyped-def]
     """(log posterior, log likelihood) and the gradient of the former; sd 0 fixes a parameter."""
     n_items, n_dims, n_features, offsets = shape
-    points, pull, squared, logs, slopes = work
+    points, pull, rows = work
+    squared, logs, _, slopes = rows
     settings = n_features * n_dims + (n_items * n_dims if offsets else 0)
     sharpness = math.exp(parameters[settings + n_dims + 3])
     lapse = 1 / (1 + math.exp(-parameters[settings + n_dims + 4]))
@@ -113,9 +131,7 @@ def _density(parameters, gradient, shape, features, queries, stages, n_options, 
     pull[:] = 0.0
     likelihood = by_sharpness = by_lapse = 0.0
     for row in range(len(queries)):
-        log_prob, k, slope = _answer(
-            points, queries[row], stages[row], n_options[row], sharpness, lapse, n_dims, squared, logs, slopes
-        )
+        log_prob, k, slope = _answer(points, queries[row], stages[row], n_options[row], sharpness, lapse, n_dims, rows)
         likelihood += log_prob
         by_lapse += slope
         reference = queries[row, 0]
@@ -129,7 +145,7 @@ def _density(parameters, gradient, shape, features, queries, stages, n_options, 
                 pull[item, d] -= force
     gradient[:] = 0.0
     scale = math.exp(parameters[settings + n_dims])
-    share = math.exp(parameters[settings + n_dims + 1]) if n_features > 0 else 1.0
+    by_features, by_offset = _parts(parameters[settings + n_dims + 1], n_features, offsets)
     spread = math.exp(parameters[settings + n_dims + 2])
     for d in range(n_dims):
         stretched = scale * math.exp(spread * parameters[settings + d])
@@ -138,16 +154,16 @@ def _density(parameters, gradient, shape, features, queries, stages, n_options, 
             by_stretch += pull[i, d] * points[i, d]
             force = pull[i, d] * stretched
             for f in range(n_features):
-                gradient[f * n_dims + d] += force * features[i, f]
+                gradient[f * n_dims + d] += force * by_features * features[i, f]
             if offsets:
                 place = (n_features + i) * n_dims + d
-                gradient[place] = force * share
-                by_share += force * share * parameters[place]
+                gradient[place] = force * by_offset
+                by_share += force * by_offset * parameters[place]
         gradient[settings + d] = by_stretch * spread
         gradient[settings + n_dims] += by_stretch
         gradient[settings + n_dims + 2] += by_stretch * spread * parameters[settings + d]
-        if n_features > 0:
-            gradient[settings + n_dims + 1] += by_share
+        if n_features > 0:  # a logit: the parts' factors change by -share / 2 and (1 - share) / 2 of themselves
+            gradient[settings + n_dims + 1] += 0.5 * (by_share - by_offset * by_offset * by_stretch)
     gradient[settings + n_dims + 3] = by_sharpness
     gradient[settings + n_dims + 4] = by_lapse
     posterior = likelihood
@@ -164,7 +180,8 @@ def _density(parameters, gradient, shape, features, queries, stages, n_options, 
 @njit(cache=True)
 def _workspace(shape, n_candidates):  # type: ignore[no-untyped-def]
     points, pull = np.empty((shape[0], shape[1])), np.empty((shape[0], shape[1]))
-    return points, pull, np.empty(n_candidates), np.empty(n_candidates), np.empty(n_candidates)
+    rows = np.empty(n_candidates), np.empty(n_candidates), np.empty(n_candidates), np.empty(n_candidates)
+    return points, pull, rows
 
 
 @njit(cache=True)
@@ -199,13 +216,13 @@ def answer_log_probs(
     n_dims = shape[1]
     out = np.empty((n_chains, len(queries)))
     for chain in prange(n_chains):
-        points, _, squared, logs, slopes = _workspace(shape, queries.shape[1] - 1)
+        points, _, rows = _workspace(shape, queries.shape[1] - 1)
         _embed(parameters[chain], shape, features, points)
         sharpness = math.exp(parameters[chain, -2])
         lapse = 1 / (1 + math.exp(-parameters[chain, -1]))
         for row in range(len(queries)):
             out[chain, row], _, _ = _answer(
-                points, queries[row], stages[row], n_options[row], sharpness, lapse, n_dims, squared, logs, slopes
+                points, queries[row], stages[row], n_options[row], sharpness, lapse, n_dims, rows
             )
     return out
 

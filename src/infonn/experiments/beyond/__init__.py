@@ -1,0 +1,1 @@
+"""Info-NN on a posterior against random queries under the same learner, and against Info-NN as published."""

@@ -1,0 +1,141 @@
+"""What the experiments beyond the paper share: who is compared, with what defaults, and how targets are judged.
+
+The defaults are one setting for all: the learner that a study gets whose owner sets nothing. Counts of answers leave
+out the start that all methods of a trial share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from infonn.arrays import FloatArray
+from infonn.experiments.statistics import (
+    answers_ratio,
+    answers_to_target,
+    mean_level,
+    median_answers,
+    paired_curves,
+    paired_difference,
+    pick,
+    quartiles,
+    value_at,
+)
+from infonn.experiments.sweep import Claim
+from infonn.experiments.trial import Curve
+from infonn.framework import Strategy
+from infonn.learners.posterior import Posterior
+from infonn.selection.joint import info_nn_gaussian, info_nn_joint, info_nn_pairwise, info_nn_targets
+from infonn.selection.strategies import BATCH_POWER, info_nn, random
+
+OURS, RANDOM, PUBLISHED = "Info-NN", "Random", "Info-NN as published"
+BEST, JOINT, PAIRWISE = "Info-NN, best only", "Info-NN, joint", "Info-NN, pairwise"
+GAUSSIAN, TARGETS = "Info-NN, Gaussian", "Info-NN, for triplets"
+COMPARED = (OURS, RANDOM, PUBLISHED)
+ABLATION = (OURS, RANDOM, BEST, JOINT, PAIRWISE, GAUSSIAN, TARGETS)
+WHERE = "Beyond the paper"
+ENOUGH_TRIALS = 5  # below which a claim is left open
+
+NOTES = (
+    "Info-NN and Random use the default learner (a posterior, all settings learned from the answers); Info-NN is the "
+    "default strategy. One setting for all experiments.",
+    "Methods of a trial share items, start and oracle. Answers to a target leave out the shared start.",
+)
+
+
+def strategy_of(method: str) -> Strategy:
+    """How a method that learns by the default learner chooses its queries."""
+    made: dict[str, Callable[[], Strategy]] = {
+        OURS: info_nn,
+        RANDOM: random,
+        BEST: lambda: info_nn(power=None),
+        JOINT: info_nn_joint,
+        PAIRWISE: info_nn_pairwise,
+        GAUSSIAN: info_nn_gaussian,
+        TARGETS: lambda: info_nn_targets(power=BATCH_POWER),
+    }
+    return made[method]()
+
+
+def default_learner(n_items: int, features: FloatArray | None = None, dims: int | None = None) -> Posterior:
+    """What a user gets who sets nothing; `dims` where the experiment gives them to every method."""
+    return Posterior(n_items, features=features, dims=dims)
+
+
+# --- judging -----------------------------------------------------------------------------------------------
+
+
+def levels_at(curves: Sequence[Curve], measure: str, after: int) -> list[float] | None:
+    """Lower quartile, median, upper quartile of a measure after so many answers beyond the start."""
+    values = [value_at(curve, measure, curve.queries[0] + after) for curve in curves]
+    if not values or np.isnan(values).any():
+        return None
+    return [round(float(value), 4) for value in quartiles(np.array(values))]
+
+
+def level_claim(
+    curves: Sequence[Curve], name: str, measure: str, targets: dict[int, float], reference: str = WHERE
+) -> Claim:
+    """Whether the median of Info-NN reaches each target after so many answers; random and published stand beside."""
+    evidence: dict[str, Any] = {}
+    reached = []
+    for after, target in targets.items():
+        levels = {method: levels_at(pick(curves, method), measure, after) for method in COMPARED}
+        evidence[f"after {after}"] = {"target": target, **levels}
+        ours = levels[OURS]
+        reached.append(None if ours is None else ours[1] >= target)
+    wanted = ", ".join(f"{target:g} after {after}" for after, target in targets.items())
+    holds = None if _few(curves) or None in reached else all(reached)
+    return Claim(
+        f"{name}-level", f"Info-NN reaches a median {measure} of {wanted} answers.", reference, holds, evidence
+    )
+
+
+def ratio_claim(curves: Sequence[Curve], name: str, measure: str, target: float, most: float) -> Claim:
+    """Whether Info-NN needs at most this share of random's answers to the target, under the same learner."""
+    ours, theirs = paired_curves(pick(curves, OURS), pick(curves, RANDOM))
+    ratio = answers_ratio(ours, theirs, measure, target)
+    evidence = {
+        "target": target,
+        "ratio of medians": _finite(ratio),
+        **{method: answers_needed(pick(curves, method), measure, target) for method in COMPARED},
+    }
+    holds = None if _few(curves) or np.isnan(ratio) else bool(ratio <= most)
+    text = f"Info-NN needs at most {most:g} of random's answers to a {measure} of {target:g}, under the same learner."
+    return Claim(f"{name}-answers", text, WHERE, holds, evidence)
+
+
+def better_claim(curves: Sequence[Curve], name: str, measure: str, other: str) -> Claim:
+    """Whether Info-NN lies above another method over all rounds, trial by trial."""
+    ours, theirs = paired_curves(pick(curves, OURS), pick(curves, other))
+    text = f"Info-NN is better than {other} over all rounds (mean {measure}, paired by trial)."
+    if len(ours) < ENOUGH_TRIALS:
+        return Claim(f"{name}-beats-{_slug(other)}", text, WHERE, None, {"trials": len(ours)})
+    difference = paired_difference(
+        [mean_level(curve, measure) for curve in ours], [mean_level(curve, measure) for curve in theirs]
+    )
+    evidence = {key: round(float(getattr(difference, key)), 4) for key in ("mean", "low", "high", "wins")}
+    return Claim(f"{name}-beats-{_slug(other)}", text, WHERE, difference.above, {**evidence, "trials": difference.n})
+
+
+def answers_needed(curves: Sequence[Curve], measure: str, target: float) -> dict[str, Any]:
+    """Quartiles over trials of the answers to a target; None stands for never, within these rounds."""
+    if not curves:
+        return {"median": None, "low": None, "high": None}
+    counts = np.array([answers_to_target(curve, measure, target) for curve in curves])
+    low, high = np.quantile(counts, [0.25, 0.75], method="nearest")
+    return {"median": _finite(median_answers(curves, measure, target)), "low": _finite(low), "high": _finite(high)}
+
+
+def _few(curves: Sequence[Curve]) -> bool:
+    return len({curve.trial for curve in curves}) < ENOUGH_TRIALS
+
+
+def _finite(value: float) -> float | None:
+    return round(float(value), 3) if np.isfinite(value) else None
+
+
+def _slug(text: str) -> str:
+    return "-".join("".join(letter if letter.isalnum() else " " for letter in text.lower()).split())

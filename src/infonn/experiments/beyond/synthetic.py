@@ -1,0 +1,88 @@
+"""Items with features and a hidden Mahalanobis metric, a quarter of the answers corrupted or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from infonn.experiments.beyond import comparison as c
+from infonn.experiments.figures import lines
+from infonn.experiments.paper import deep_metric, dml_synthetic
+from infonn.experiments.statistics import pick
+from infonn.experiments.sweep import Claim, Experiment, Plan
+from infonn.experiments.trial import Curve, Setup
+from infonn.plots.curves import draw_curves
+from infonn.selection.strategies import info_nn_embedding
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MEASURE = deep_metric.ACCURACY
+CORRUPTED, CLEAN = 0.25, 0.0
+PAPER = {**dml_synthetic.PAPER, "methods": c.COMPARED, "shares": (CORRUPTED, CLEAN)}
+
+
+def build(plan: Plan, trial: int) -> list[Setup]:
+    """The paper's own setup, and the same with the default learner."""
+    setups = []
+    for share in plan.settings["shares"]:
+        here = replace(plan, settings={**plan.settings, "corrupted": share})
+        settings = here.settings
+        materials = dml_synthetic.materials(here, trial)
+        chosen = info_nn_embedding(
+            settings["sigma"], settings["mu"], settings["n_draws"], per_reference=True, n_best=settings["n_best"]
+        )
+        (published,) = deep_metric.setups(here, trial, materials, chosen, [deep_metric.INFO_NN])
+        published = replace(published, method=c.PUBLISHED, settings={"corrupted": share})
+        learner = c.default_learner(len(materials.features), materials.features)
+        for method in settings["methods"]:
+            if method == c.PUBLISHED:
+                setups.append(published)
+                continue
+            strategy = c.strategy_of(method)
+            setups.append(
+                replace(published, method=method, learner=learner, learner_name="posterior", strategy=strategy)
+            )
+    return setups
+
+
+def claims(curves: Sequence[Curve]) -> list[Claim]:
+    """The targets, and who is better, with and without corruption."""
+    corrupted, clean = pick(curves, corrupted=CORRUPTED), pick(curves, corrupted=CLEAN)
+    return [
+        c.level_claim(corrupted, "corrupted", MEASURE, {50: 0.83, 100: 0.88, 300: 0.94}),
+        c.ratio_claim(corrupted, "corrupted", MEASURE, 0.89, 0.65),
+        c.better_claim(corrupted, "corrupted", MEASURE, c.RANDOM),
+        c.better_claim(corrupted, "corrupted", MEASURE, c.PUBLISHED),
+        c.level_claim(clean, "clean", MEASURE, {150: 0.96}),
+        c.ratio_claim(clean, "clean", MEASURE, 0.95, 0.45),
+        c.better_claim(clean, "clean", MEASURE, c.RANDOM),
+        c.better_claim(clean, "clean", MEASURE, c.PUBLISHED),
+    ]
+
+
+def figures(curves: Sequence[Curve]) -> dict[str, Figure]:
+    shares = sorted({curve.settings["corrupted"] for curve in curves})
+    panels = {
+        f"{share:.0%} of the answers corrupted": lines(pick(curves, corrupted=share), MEASURE) for share in shares
+    }
+    return {"beyond-synthetic": draw_curves(panels, "queries answered", "triplet accuracy", width=5.2, height=4.0)}
+
+
+EXPERIMENT = Experiment(
+    name="beyond-synthetic",
+    title="Beyond: a hidden metric of the features",
+    where=c.WHERE,
+    minutes={"smoke": 1.5, "paper": 40, "ablation": 40},
+    presets={
+        "smoke": PAPER
+        | {"trials": 1, "n_train": 4000, "n_test": 4000, "rounds": 5, "epochs": 20, "shares": (CORRUPTED,)},
+        "paper": PAPER,
+        "ablation": PAPER | {"trials": 10, "methods": c.ABLATION},
+    },
+    build=build,
+    claims=claims,
+    figures=figures,
+    notes=(*c.NOTES, *dml_synthetic.EXPERIMENT.notes),
+)
