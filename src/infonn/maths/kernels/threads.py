@@ -7,8 +7,8 @@ several callers at once, which the pages and the worker have.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from threading import Lock, Thread
+from collections.abc import Callable
+from threading import Event, Lock, Thread
 
 
 def n_threads() -> int:
@@ -23,31 +23,31 @@ def in_threads(work: Callable[[int, int], None], n: int, least: int, most: int) 
     """Call `work(first, last)` on slices of range(n), each of `least` to `most`; whoever is free takes the next."""
     threads = min(n_threads(), -(-n // least))
     size = min(most, max(least, -(-n // (4 * threads)))) if threads > 1 else most
-    slices = iter([(first, min(first + size, n)) for first in range(0, n, size)])
+    slices = [(first, min(first + size, n)) for first in range(0, n, size)]
+    waiting, unfinished = iter(slices), len(slices)
     failures: list[BaseException] = []
-    lock = Lock()
+    lock, finished = Lock(), Event()
 
     def run() -> None:
-        try:
-            for first, last in _shared(slices, lock):
-                work(first, last)
-        except BaseException as failure:
-            failures.append(failure)
+        nonlocal unfinished
+        while True:
+            with lock:
+                piece = next(waiting, None)
+            if piece is None:
+                return
+            try:
+                work(*piece)
+            except BaseException as failure:
+                failures.append(failure)
+            with lock:
+                unfinished -= 1
+                if not unfinished:
+                    finished.set()
 
-    helpers = [Thread(target=run, daemon=True) for _ in range(threads - 1)]
-    for helper in helpers:
-        helper.start()
+    for _ in range(threads - 1):
+        Thread(target=run, daemon=True).start()
     run()
-    for helper in helpers:
-        helper.join()
+    if slices:
+        finished.wait()  # for slices, not for threads: one that a busy machine has not started yet has nothing to add
     if failures:
         raise failures[0]
-
-
-def _shared(slices: Iterator[tuple[int, int]], lock: Lock) -> Iterator[tuple[int, int]]:
-    while True:
-        with lock:
-            piece = next(slices, None)
-        if piece is None:
-            return
-        yield piece
