@@ -86,10 +86,10 @@ def _list(console: Any) -> None:
     from infonn.experiments.table import EXPERIMENTS, experiment_named
 
     table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("name", style="bold")
+    table.add_column("name", style="bold", no_wrap=True)
     table.add_column("what it shows")
     table.add_column("where in the paper")
-    table.add_column("minutes (smoke / paper), 2 cores")
+    table.add_column("minutes: smoke / paper", width=10)
     for name, (_, title) in sorted(EXPERIMENTS.items()):
         try:
             experiment = experiment_named(name)
