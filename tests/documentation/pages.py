@@ -4,6 +4,7 @@ A comment on the line before a block says more about it:
 
     <!-- file: items.csv -->     the block is written to this file first
     <!-- run -->                 the lines of a console block that begin with "$ " are run
+    <!-- slow -->                a Python block that only `make test-long` runs
     <!-- compile only -->        a Python block that would take long, or needs what is not here
 """
 
@@ -15,6 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+
+SHELL = ("console", "bash", "sh")
 
 _BLOCK = re.compile(
     r"(?:<!-- (?P<mark>[^\n]*?) -->\n+)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
@@ -40,7 +43,7 @@ class Block:
     def commands(self) -> list[str]:
         """What a person would type: lines after a prompt; every line of a bash block."""
         lines = self.text.replace("\\\n", " ").splitlines()
-        if self.language == "console":
+        if any(line.startswith("$ ") for line in lines):
             return [line[2:] for line in lines if line.startswith("$ ")]
         return [line for line in lines if line.strip() and not line.startswith("#")]
 

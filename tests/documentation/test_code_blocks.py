@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 import typer
-from pages import PAGES, ROOT, Block, blocks
+from pages import PAGES, ROOT, SHELL, Block, blocks
 
 import infonn
 from infonn.cli.main import app
@@ -20,9 +20,20 @@ by_name = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
 
 @by_name
-def test_python_blocks_run_in_order(page: Path, tmp_path, monkeypatch) -> None:
-    """The blocks of a page share their names, as in a notebook, and run in an empty folder."""
+def test_a_page_works_from_top_to_bottom(page: Path, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
+    walk(page, leave_out=("compile only", "slow"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [p for p in PAGES if any(b.mark == "slow" for b in blocks(p))], ids=lambda p: p.stem)
+def test_a_page_works_with_its_slow_blocks(page: Path, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    walk(page, leave_out=("compile only",))
+
+
+def walk(page: Path, leave_out: tuple[str, ...]) -> None:
+    """In an empty folder. Python blocks share their names, as in a notebook; commands run where they are marked."""
     names: dict[str, object] = {"__name__": "page"}
     for block in blocks(page):
         if block.file:
@@ -31,32 +42,26 @@ def test_python_blocks_run_in_order(page: Path, tmp_path, monkeypatch) -> None:
         elif block.language == "python":
             where = f"{page.relative_to(ROOT)}, line {block.line}"
             code = compile("\n" * (block.line - 1) + block.text, where, "exec")
-            if block.mark != "compile only":
+            if block.mark not in leave_out:
                 exec(code, names)
+        elif block.mark == "run":
+            for command in block.commands:
+                run_command(command)
 
 
-@by_name
-def test_marked_commands_run(page: Path, tmp_path) -> None:
-    for block in blocks(page):
-        if block.file:
-            (tmp_path / block.file).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / block.file).write_text(block.text)
-        if block.language not in ("console", "bash") or block.mark != "run":
-            continue
-        for command in block.commands:
-            words = shlex.split(command, comments=True)
-            assert words[0] == "infonn", f"{page.name}, line {block.line}: only infonn is run by the tests"
-            here = {**os.environ, "PYTHONPATH": str(Path(infonn.__file__).parents[1])}
-            line = [sys.executable, "-m", *words]
-            done = subprocess.run(line, cwd=tmp_path, env=here, capture_output=True, text=True, timeout=120)
-            assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+def run_command(command: str) -> None:
+    words = shlex.split(command, comments=True)
+    assert words[0] == "infonn", f"{command}: only infonn is run by the tests"
+    here = {**os.environ, "PYTHONPATH": str(Path(infonn.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-m", *words], env=here, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
 
 
 @by_name
 def test_every_infonn_command_that_is_written_exists(page: Path) -> None:
     """Names of commands and of options; what they do is tested elsewhere."""
     for block in blocks(page):
-        if block.language in ("console", "bash"):
+        if block.language in SHELL:
             for command in block.commands:
                 check_command(block, shlex.split(command.split("|")[0].split("&&")[0], comments=True))
 
