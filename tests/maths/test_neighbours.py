@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from infonn.maths import neighbours
-from infonn.maths.neighbours import labelled_spread, nearest_labelled, nearest_of_classes
+from infonn.maths.neighbours import _farthest, farthest_first, labelled_spread, nearest_labelled, nearest_of_classes
 
 
 def exact_distances(embedding, items, labelled):
@@ -80,3 +80,25 @@ def test_spread_of_very_many_pairs_comes_from_evenly_spaced_items(rng, monkeypat
     deviation, largest = labelled_spread(embedding, items, labelled)
     assert deviation == pytest.approx(exact[0], rel=0.04)
     assert 0.8 * exact[1] < largest <= exact[1]
+
+
+@pytest.mark.parametrize("front", [1, 7, 50, 1000])
+def test_farthest_first_is_the_same_with_any_front(rng, front):
+    points = rng.normal(size=(300, 4)).astype(np.float32)
+    left = ((points - points[0]) ** 2).sum(axis=1)
+    plain, centres = [], [0]
+    for _ in range(40):
+        distances = np.min([((points - points[c]) ** 2).sum(axis=1) for c in centres], axis=0)
+        distances[plain] = -1
+        plain.append(int(np.argmax(distances)))
+        centres.append(plain[-1])
+    assert _farthest(points, left, 40, front).tolist() == plain
+
+
+def test_without_labels_the_first_centre_is_nearest_to_the_mean(rng):
+    embedding = rng.normal(size=(50, 3))
+    items = np.arange(50)
+    first = farthest_first(embedding, items, items[:0], 3)[0][0]
+    assert first == np.argmin(((embedding - embedding.mean(axis=0)) ** 2).sum(axis=1))
+    equal = farthest_first(np.zeros((6, 2)), np.arange(6), items[:0], 6)[0]
+    assert sorted(equal.tolist()) == list(range(6))  # equal items are still different items

@@ -14,6 +14,7 @@ import numpy as np
 from infonn.arrays import FloatArray, IntArray
 
 CHUNK = 1 << 20  # products of items and labelled items that stand in memory at once
+FRONT = 2048  # farthest items that follow every choice of a centre
 SPREAD_PAIRS = 1 << 22  # pairs that tell how far labelled items are
 
 
@@ -103,8 +104,6 @@ def farthest_first(
     Gives positions in `items`, and the squared distance of every item to its nearest labelled one before the first
     choice. Without any label the first centre is the item nearest to the mean.
     """
-    from infonn.maths.kernels.neighbours import cover
-
     points = np.ascontiguousarray(embedding[items], np.float32)
     if len(labelled):
         nearest = labelled[nearest_labelled(embedding, items, labelled, 1)[:, 0]]
@@ -116,9 +115,30 @@ def farthest_first(
         away = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
         nearest_squared = np.full(len(items), np.finfo(np.float32).max, np.float32)
         nearest_squared[np.argmin(away)] = np.inf
-    left = nearest_squared.copy()
+    return _farthest(points, nearest_squared.copy(), min(size, len(items))), nearest_squared
+
+
+def _farthest(points: FloatArray, left: FloatArray, size: int, front_size: int = FRONT) -> IntArray:
+    """Rows chosen one by one where `left`, the squared distance to the nearest centre, is largest.
+
+    Only the front, the farthest rows, follows every choice. The others are brought up to date together, when one
+    of them may have become the farthest: distances only fall, so it cannot be farther than it was.
+    """
+    from infonn.maths.kernels.neighbours import cover
+
     chosen: list[int] = []
-    for _ in range(min(size, len(items))):
-        chosen.append(int(np.argmax(left)))
-        cover(points, chosen[-1], left)
-    return np.array(chosen, np.int64), nearest_squared
+    while len(chosen) < size:
+        order = np.argpartition(-left, min(front_size, len(left)) - 1)
+        front, others = np.sort(order[:front_size]), order[front_size:]
+        behind = left[others].max() if len(others) else -np.inf
+        front_points, front_left, n_before = points[front], left[front], len(chosen)
+        while len(chosen) < size:
+            best = int(np.argmax(front_left))
+            if front_left[best] < behind:
+                break
+            chosen.append(int(front[best]))
+            cover(front_points, front_points[best : best + 1], front_left)
+            front_left[best] = -1
+        cover(points, points[chosen[n_before:]], left)
+        left[chosen] = -1
+    return np.array(chosen, np.int64)

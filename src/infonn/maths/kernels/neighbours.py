@@ -53,16 +53,16 @@ def distance_sums(products: FloatArray, offsets: FloatArray, norms: FloatArray) 
 
 
 @njit(parallel=True, fastmath=REORDERED, cache=True)
-def cover(points: FloatArray, centre: int, nearest_squared: FloatArray) -> None:
-    """Lower every point's squared distance to its nearest centre by one more centre; the centre itself gets -1."""
-    middle = points[centre]
+def cover(points: FloatArray, centres: FloatArray, nearest_squared: FloatArray) -> None:
+    """Lower every point's squared distance to its nearest centre by more centres; what is below 0 stays."""
     for row in prange(len(points)):
-        if nearest_squared[row] < 0:
-            continue
-        point = points[row]
-        total = np.float32(0)
-        for d in range(points.shape[1]):
-            difference = point[d] - middle[d]
-            total += difference * difference
-        nearest_squared[row] = min(nearest_squared[row], total)
-    nearest_squared[centre] = np.float32(-1)
+        nearest = nearest_squared[row]
+        for centre in range(len(centres)):
+            if nearest <= 0:
+                break
+            total = np.float32(0)
+            for d in range(points.shape[1]):
+                difference = points[row, d] - centres[centre, d]
+                total += difference * difference
+            nearest = min(nearest, total)
+        nearest_squared[row] = nearest
