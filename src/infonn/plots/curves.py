@@ -78,7 +78,7 @@ def _draw_panel(axes: Any, lines: Sequence[Line], by_name: Mapping[str, str], ba
         n_random += is_random(line.name)
         low, middle, high = np.nanquantile(line.values, [0.25, 0.5, 0.75], axis=0)
         if bands and len(line.values) > 1:
-            axes.fill_between(line.x, low, high, color=colour, alpha=0.16, linewidth=0)
+            axes.fill_between(line.x, low, high, color=colour, alpha=min(0.16, 0.5 / len(lines)), linewidth=0)
         marker = "o" if len(line.x) == 1 else None
         axes.plot(line.x, middle, color=colour, linestyle=DASHES[dash % len(DASHES)], marker=marker)
     axes.margins(x=0.02)
