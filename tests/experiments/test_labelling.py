@@ -122,10 +122,18 @@ def test_mnist_runs_under_both_recipes_and_goes_on_from_what_is_finished(tiny, t
     assert again["curves"] == results["curves"]
 
 
-def test_cifar10_shares_its_first_network_between_methods(tiny, tmp_path):
+def test_cifar10_shares_its_first_network_between_methods(tiny, tmp_path, monkeypatch):
+    from infonn.learners.modules import ModuleClassifier
+
+    fitted, fit = [], ModuleClassifier._fit
+    monkeypatch.setattr(
+        ModuleClassifier, "_fit", lambda self, answers, rng: fitted.append(len(answers)) or fit(self, answers, rng)
+    )
     results = miniature(cifar10.EXPERIMENT, tmp_path, pool=None, first=50, size=20, epochs=1)
     assert len(results["curves"]) == len(cifar10.METHODS)
     assert len({c["measures"][ACCURACY][0] for c in results["curves"]}) == 1
+    assert fitted.count(50) == 1
+    assert fitted.count(70) == len(cifar10.METHODS)
 
 
 def test_digits_in_miniature(tmp_path):

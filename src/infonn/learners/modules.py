@@ -31,6 +31,7 @@ from infonn.learners.recipes import Recipe
 
 log = logging.getLogger(__name__)
 
+REMEMBERED = 6  # fits
 PLAIN = Recipe(steps=300, batch=64, rate=1e-3, average=0.98)
 
 
@@ -60,14 +61,14 @@ class ModuleClassifier:
             raise DataError(f'The module has no layer "{self.feature_layer}". Its layers: {", ".join(names)}.')
 
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
-        """From scratch: `start` is not looked at. The last fit is remembered: methods that share their first labels
-        and seed share that fit."""
+        """From scratch: `start` is not looked at. The last few fits are remembered, so that methods that share their
+        first labels and seed share that fit."""
         key = repr(rng.bit_generator.state).encode() + answers.queries[:, 0].tobytes() + answers.responses.tobytes()
-        if key not in self._fitted:
-            belief = self._fit(answers, rng)
-            self._fitted.clear()
-            self._fitted[key] = belief
-        return self._fitted[key]
+        belief = self._fitted.pop(key, None) or self._fit(answers, rng)
+        self._fitted[key] = belief  # at the end: the least recently asked for is the first to go
+        while len(self._fitted) > REMEMBERED:
+            del self._fitted[next(iter(self._fitted))]
+        return belief
 
     def _fit(self, answers: Answers, rng: Generator) -> Belief:
         seed = int(rng.integers(2**62))
@@ -149,6 +150,7 @@ class ModuleClassifier:
         generator = torch.Generator(self.device).manual_seed(seed)
         order = torch.empty(0, dtype=torch.int64, device=self.device)
         size = min(recipe.batch, len(items)) if recipe.augment is None else recipe.batch
+        numbers = torch.arange(n_steps, device=self.device)  # of the steps, where hashing needs them
         module.train()
         started = time.perf_counter()
         for step in range(n_steps):
@@ -159,8 +161,7 @@ class ModuleClassifier:
             rows, order = order[:size], order[size:]
             x = self.prepared(data[rows])
             if recipe.augment is not None:
-                step_number = torch.tensor(step, device=self.device)
-                uniform = hashed_uniform(seeds, step_number, size * recipe.augment.numbers)
+                uniform = hashed_uniform(seeds, numbers[step], size * recipe.augment.numbers)
                 x = recipe.augment(x, uniform.view(size, -1))
             if x.ndim == 4 and self._on_gpu:
                 x = x.contiguous(memory_format=torch.channels_last)
