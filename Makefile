@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := deep,test,docs
+EXTRAS := deep,postgres,parquet,test,docs
 STAMP := $(VENV)/.installed
 
 .PHONY: setup demo test test-long test-data lint bench docs clean
