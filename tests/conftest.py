@@ -2,6 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Machines differ, and other tests run beside: only what is wrong fails, not what is slow.
+settings.register_profile("infonn", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("infonn")
 
 
 @pytest.fixture

@@ -370,15 +370,18 @@ def new_record(spec: Mapping[str, Any], items: ItemSet) -> StudyRecord:
     from infonn.storage.memory import MemoryStorage
 
     full = check_spec(spec)
+    task = full["study"]["task"]
+    if task not in TASKS:
+        raise unknown_name("Task", task, TASKS)
     if full["learner"]["name"] == "default":
-        full["learner"]["name"] = DEFAULT_LEARNERS[full["study"]["task"], items.features is not None]
+        full["learner"]["name"] = DEFAULT_LEARNERS[task, items.features is not None]
     for kind, table, name in (
         ("Learner", LEARNERS, full["learner"]["name"]),
-        ("Strategy", STRATEGIES_BY_TASK[full["study"]["task"]], full["strategy"]["name"]),
+        ("Strategy", STRATEGIES_BY_TASK[task], full["strategy"]["name"]),
     ):
         if name not in table:
             raise unknown_name(kind, name, table)
-    if full["strategy"]["name"] in _LIVE_PER_REFERENCE:
+    if task == "similarity" and full["strategy"]["name"] in _LIVE_PER_REFERENCE:
         full["strategy"].setdefault("per_reference", True)
     record = StudyRecord(full["study"]["name"], full, full["study"]["seed"], time.time())
     rehearsal = MemoryStorage()

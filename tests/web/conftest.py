@@ -22,7 +22,7 @@ class Site:
         self.storage = storage or MemoryStorage()
         self.token = first_owner_token(self.storage)
         self.app = create_app(self.storage, "https://study.example", limits)
-        self.client = TestClient(self.app, raise_server_exceptions=False)
+        self.client = TestClient(self.app, "https://study.example", raise_server_exceptions=False)
         self.owner = {"authorization": f"Bearer {self.token}"}
 
     def study(self, name="s", items=ITEMS, **tables) -> str:

@@ -95,12 +95,17 @@ def load_features(features: FloatArray | str | Path) -> FloatArray:
 
 
 def _read_csv(path: Path) -> ItemSet:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.DictReader(file)
-        columns = reader.fieldnames or []
-        if "name" not in columns:
-            raise DataError(f"{path} has the columns {', '.join(columns) or 'none'}; it needs a column `name`.")
-        rows = list(reader)
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file)
+            columns = reader.fieldnames or []
+            if "name" not in columns:
+                raise DataError(f"{path} has the columns {', '.join(columns) or 'none'}; it needs a column `name`.")
+            rows = list(reader)
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not UTF-8 text; save it as CSV in UTF-8.") from error
+    except csv.Error as error:
+        raise DataError(f"{path} cannot be read as CSV: {error}.") from error
     items = []
     for number, row in enumerate(rows, start=2):
         if None in row or None in row.values():

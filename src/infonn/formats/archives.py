@@ -21,7 +21,7 @@ def unpack(data: bytes, folder: Path, endings: tuple[str, ...], max_bytes: int =
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
         raise DataError("The file cannot be read as a ZIP archive.") from error
-    entries = [entry for entry in archive.infolist() if not entry.is_dir() and not _ignored(entry.filename)]
+    entries = [entry for entry in archive.infolist() if not _ignored(entry.filename)]
     if len(entries) > MAX_FILES:
         raise DataError(f"The archive has {len(entries):,} files; at most {MAX_FILES:,} are taken.")
     unpacked = sum(entry.file_size for entry in entries)
@@ -43,7 +43,7 @@ def unpack(data: bytes, folder: Path, endings: tuple[str, ...], max_bytes: int =
 
 
 def _ignored(name: str) -> bool:
-    return any(part in _IGNORED for part in name.split("/"))
+    return name.endswith("/") or any(part in _IGNORED for part in name.split("/"))
 
 
 def _safe_path(entry: zipfile.ZipInfo, endings: tuple[str, ...]) -> PurePosixPath:

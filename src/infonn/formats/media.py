@@ -46,14 +46,14 @@ def _encoded(image: object) -> tuple[str, bytes]:
     from PIL import Image
 
     assert isinstance(image, Image.Image)
+    see_through = image.mode in ("RGBA", "LA", "PA", "P", "1") or "transparency" in image.info
+    plain = image.convert("RGBA" if see_through else "RGB")
+    plain.info.clear()  # comments and the like, which would be written again
     buffer = io.BytesIO()
-    if image.mode in ("RGBA", "LA", "PA", "P", "1") or "transparency" in image.info:
-        image.convert("RGBA").save(buffer, "PNG", optimize=True)
+    if see_through or image.width * image.height <= 64 * 64:  # JPEG would smear small drawings and digits
+        plain.save(buffer, "PNG", optimize=True)
         return "image/png", buffer.getvalue()
-    if image.width * image.height <= 64 * 64:  # small drawings and digits: JPEG would smear them
-        image.convert("RGB").save(buffer, "PNG", optimize=True)
-        return "image/png", buffer.getvalue()
-    image.convert("RGB").save(buffer, "JPEG", quality=88)
+    plain.save(buffer, "JPEG", quality=88)
     return "image/jpeg", buffer.getvalue()
 
 

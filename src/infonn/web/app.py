@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from typing import Any
@@ -72,7 +73,7 @@ class Envelope:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        started, seen = time.perf_counter(), 0
+        started, seen, too_large = time.perf_counter(), 0, False
         path: str = scope["path"]
         uploads = path.endswith(("/upload", "/import", "/restore"))
         allowed = self.server.limits.upload_bytes if uploads else self.server.limits.body_bytes
@@ -80,6 +81,8 @@ class Envelope:
         announced = headers.get(b"content-length", b"0")
 
         async def send_with_headers(message: Message) -> None:
+            if too_large:
+                return  # whatever the half-read request led to; the reply below stands for it
             if message["type"] == "http.response.start":
                 reply = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
@@ -89,20 +92,23 @@ class Envelope:
             await send(message)
 
         async def receive_counted() -> Message:
-            nonlocal seen
+            nonlocal seen, too_large
             message = await receive()
             seen += len(message.get("body", b""))
             if seen > allowed:
+                too_large = True
                 raise _TooLargeError
             return message
 
         try:
-            if announced.isdigit() and int(announced) > allowed:
-                raise _TooLargeError
-            await self.app(scope, receive_counted, send_with_headers)
-        except _TooLargeError:
-            problem = JSONResponse({"detail": f"The request is larger than {allowed >> 20} MiB."}, 413)
-            await problem(scope, receive, send_with_headers)
+            too_large = announced.isdigit() and int(announced) > allowed
+            if not too_large:
+                with contextlib.suppress(_TooLargeError):
+                    await self.app(scope, receive_counted, send_with_headers)
+            if too_large:
+                too_large = False
+                problem = JSONResponse({"detail": f"The request is larger than {allowed >> 10:,} KiB."}, 413)
+                await problem(scope, receive, send_with_headers)
         finally:
             if scope["method"] == "POST" and path.startswith("/api/p/"):
                 self.server.timings.add(path.rsplit("/", 1)[1], time.perf_counter() - started)

@@ -34,7 +34,10 @@ def items_from_uploads(uploads: list[tuple[str, bytes]], features: bytes | None)
         if features is not None:
             rows = Path(name) / "features.npy"
             rows.write_bytes(features)
-        return items_in(_table_or_folder(folder), rows)
+        try:
+            return items_in(_table_or_folder(folder), rows)
+        except DataError as error:  # people know their files by name, not by where we put them for a moment
+            raise DataError(str(error).replace(f"{folder}/", "").replace(str(folder), "The upload")) from error
 
 
 def items_in(path: Path, features: Path | None = None) -> tuple[ItemSet, list[ItemFile]]:
