@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from infonn.cli.main import app
 from infonn.errors import DataError
 from infonn.experiments.report.chapters import chapters_of
-from infonn.experiments.report.evidence import evidence_tables, last_values
+from infonn.experiments.report.evidence import evidence_tables, last_values, verdict_of
 from infonn.experiments.report.markdown import render_markdown
 from infonn.experiments.report.page import render_page
 from infonn.experiments.report.paper import PAPER
@@ -74,8 +74,8 @@ def test_each_claim_comes_with_verdict_and_evidence(tmp_path) -> None:
     for verdict in ("holds", "does not hold", "not testable here"):
         assert verdict in text
         assert verdict in page
-    assert "+0.1 (+0.05 to +0.15)" in text
-    assert "+0.1 (+0.05 to +0.15)" in page
+    assert "D=2 +0.100 (+0.050 to +0.150)" in text
+    assert "D=2 +0.100 (+0.050 to +0.150)" in page
     assert "Twice as many rounds." in text
     assert "![MDS: chosen against random NN queries](images/x.svg)" in text
     assert "Active \\| is better." in text  # a bar would end the cell
@@ -114,7 +114,16 @@ def test_evidence_of_any_shape_becomes_words() -> None:
     assert sentence == "ratio: 0.500"
     assert tables[0].rows == (("by", "ours 3, paper -"),)
     assert evidence_tables("just words") == ("just words", [])
-    assert evidence_tables({"mean": None, "low": None, "high": None})[1][0].rows[0][1] == ""
+    assert evidence_tables({"mean": None, "low": None, "high": None}) == ("too few trials", [])
+    many = {f"C={c}": {"mean": 0.1, "low": 0.05, "high": 0.2, "wins": 1.0} for c in range(5)}
+    assert evidence_tables(many)[1][0].rows[0] == ("C=0", "+0.100 (+0.050 to +0.200)", "1")
+
+
+def test_what_was_measured_and_does_not_tell_is_undecided() -> None:
+    difference = {"mean": 0.1, "low": -0.05, "high": 0.2}
+    assert verdict_of({"holds": None, "evidence": {"D=2": difference}}) == "undecided"
+    assert verdict_of({"holds": None, "evidence": {"D=2": {**difference, "low": None}}}) == "not testable here"
+    assert verdict_of({"holds": False, "evidence": "words"}) == "does not hold"
 
 
 def test_a_broken_results_file_is_named(tmp_path) -> None:

@@ -24,7 +24,7 @@ def report(
     from rich.console import Console
 
     from infonn.errors import DataError
-    from infonn.experiments.report.results import VERDICTS
+    from infonn.experiments.report.evidence import VERDICTS, verdict_of
     from infonn.experiments.report.write import write_report
 
     console = Console()
@@ -36,7 +36,7 @@ def report(
         out = out / "index.html"
     with console.status("Drawing"):
         found = write_report(results, out, docs, console.print)
-    claims = [claim for result in found.values() for claim in result.claims]
-    for holds, word in VERDICTS.items():
-        console.print(f"{sum(claim['holds'] is holds for claim in claims):3} claims: {word}")
+    verdicts = [verdict_of(claim) for result in found.values() for claim in result.claims]
+    for verdict in VERDICTS:
+        console.print(f"{verdicts.count(verdict):3} claims: {verdict}")
     console.print(f"Written: [bold]{out}[/bold]" + (f", {docs / 'paper.md'}" if docs is not None else ""))

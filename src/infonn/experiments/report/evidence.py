@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from infonn.experiments.statistics import median_answers, paired_curves, paired_difference
+from infonn.experiments.statistics import answers_to_target, paired_curves, paired_difference
 from infonn.experiments.trial import Curve
 from infonn.plots.look import is_random
 
+VERDICTS = ("holds", "does not hold", "undecided", "not testable here")
+FEW = 3  # comparisons that stand beside a claim; more become a table
 DIFFERENCE = ("mean", "low", "high")  # what an entry of evidence has when it is a paired difference
 
 
@@ -85,7 +87,7 @@ def last_values(curves: Sequence[Curve]) -> Table:
 
 
 def _baseline(group: Group, groups: Sequence[Group]) -> Group | None:
-    """Random under the same learner and settings, where it is there and the curves have rounds."""
+    """Random under the same learner and settings, with as many answers where there are several; None without rounds."""
     if is_random(group.method) or len(group.curves[0].queries) < 2:
         return None
     same = [
@@ -93,7 +95,8 @@ def _baseline(group: Group, groups: Sequence[Group]) -> Group | None:
         for other in groups
         if is_random(other.method) and other.learner == group.learner and other.settings == group.settings
     ]
-    return same[0] if same else None
+    alike = [other for other in same if other.curves[0].queries == group.curves[0].queries]
+    return next(iter([*alike, *same]), None)
 
 
 def _against(group: Group, random: Group | None, measure: str) -> list[str]:
@@ -103,12 +106,22 @@ def _against(group: Group, random: Group | None, measure: str) -> list[str]:
     if len(ours) < 2:
         return ["", ""]
     difference = paired_difference([_level(curve, measure) for curve in ours], [_level(c, measure) for c in theirs])
-    target = float(np.nanmedian(random.last(measure)))
-    needed = [median_answers(side, measure, target) for side in (ours, theirs)]
+    median, other = _median_curve(group, measure), _median_curve(random, measure)
+    target = other.measures[measure][-1]
+    needed = [_count(answers_to_target(curve, measure, target)) for curve in (median, other)]
     return [
         f"{difference.mean:+.3f} ({difference.low:+.3f} to {difference.high:+.3f})",
-        f"{_count(needed[0])} against {_count(needed[1])}",
+        f"{needed[0]} against {needed[1]}",
     ]
+
+
+def _median_curve(group: Group, measure: str) -> Curve:
+    """The median over trials at every point that all trials have."""
+    n_points = min(len(curve.queries) for curve in group.curves)
+    values = np.array([curve.measures[measure][:n_points] for curve in group.curves], float)
+    first = group.curves[0]
+    middle = {measure: np.nanmedian(values, axis=0).tolist()}
+    return Curve(first.method, first.learner, {}, 0, 0, first.queries[:n_points], [], middle)
 
 
 def _level(curve: Curve, measure: str) -> float:
@@ -138,24 +151,42 @@ def _number(value: float) -> str:
 # --- evidence of a claim ---------------------------------------------------------------------------
 
 
+def verdict_of(claim: Mapping[str, Any]) -> str:
+    """Holds or not; undecided where intervals lie on both sides; not testable here where nothing was measured."""
+    if claim["holds"] is not None:
+        return "holds" if claim["holds"] else "does not hold"
+    return "undecided" if _measured(claim["evidence"]) else "not testable here"
+
+
+def _measured(evidence: Any) -> bool:
+    if not isinstance(evidence, Mapping):
+        return False
+    if _is_difference(evidence):
+        return evidence["low"] is not None
+    return any(_measured(value) for value in evidence.values())
+
+
 def evidence_tables(evidence: Any) -> tuple[str, list[Table]]:
     """What a claim brings, as a sentence of its single values and tables of the others."""
     if not isinstance(evidence, Mapping):
         return _cell(evidence), []
     if _is_difference(evidence):
-        return "", [_differences({"": evidence})]
+        return _interval(evidence), []
     nested = {key: value for key, value in evidence.items() if isinstance(value, Mapping)}
     single = {key: value for key, value in evidence.items() if key not in nested}
     tables = []
     differences = {key: value for key, value in nested.items() if _is_difference(value)}
-    if differences:
+    said = [f"{_name(key)}: {_cell(value)}" for key, value in single.items()]
+    if len(differences) > FEW:
         tables.append(_differences(differences))
+    else:
+        said = [f"{_name(key)} {_interval(value)}" for key, value in differences.items()] + said
     others = {key: value for key, value in nested.items() if key not in differences}
     if others:
         columns = list(dict.fromkeys(str(column) for value in others.values() for column in value))
         rows = [(_name(key), *(_cell(value.get(column, "")) for column in columns)) for key, value in others.items()]
         tables.append(Table(("", *map(_name, columns)), tuple(rows)))
-    return "; ".join(f"{_name(key)}: {_cell(value)}" for key, value in single.items()), tables
+    return "; ".join(said), tables
 
 
 def _is_difference(entry: Any) -> bool:
@@ -168,12 +199,18 @@ def _differences(entries: Mapping[str, Mapping[str, Any]]) -> Table:
         for column in dict.fromkeys(column for entry in entries.values() for column in entry)
         if column not in DIFFERENCE
     ]
-    rows = []
-    for name, entry in entries.items():
-        mean, low, high = (entry[key] for key in DIFFERENCE)
-        interval = "" if mean is None or low is None else f"{mean:+.3g} ({low:+.3g} to {high:+.3g})"
-        rows.append((_name(name), interval, *(_cell(entry.get(column, "")) for column in also)))
+    rows = [
+        (_name(name), _interval(entry), *(_cell(entry.get(column, "")) for column in also))
+        for name, entry in entries.items()
+    ]
     return Table(("comparison", "mean difference (95 % interval)", *map(_name, also)), tuple(rows))
+
+
+def _interval(entry: Mapping[str, Any]) -> str:
+    mean, low, high = (entry[key] for key in DIFFERENCE)
+    if mean is None or low is None or high is None:
+        return "too few trials"
+    return f"{mean:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
 def _name(key: str) -> str:

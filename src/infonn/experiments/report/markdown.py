@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from infonn.experiments.report.chapters import Chapter, chapters_of
-from infonn.experiments.report.evidence import Table, evidence_tables, last_values
-from infonn.experiments.report.results import VERDICTS, Result
+from infonn.experiments.report.evidence import VERDICTS, Table, evidence_tables, last_values, verdict_of
+from infonn.experiments.report.results import Result
 
-MARKS = {True: "✓ holds", False: "✗ does not hold", None: "○ not testable here"}
+SIGNS = dict(zip(VERDICTS, "✓✗≈○"))
+MANY_IMAGES = 4  # beyond these, figures are folded away
 
 HEAD = """\
 <!-- Written by `infonn report` from results/. Do not edit: run the command again. -->
@@ -19,7 +20,7 @@ This page is made from the files in `results/` by `infonn report`; a test fails 
 table of *Active metric learning and classification using similarity queries* (Nadagouda, Xu, Davenport) is described by
 what it is said to show, and our run of the same experiment stands beside it: medians with quartiles over trials, and
 differences paired by seed with 95 % bootstrap intervals. A claim *holds* where every interval it needs lies on the
-claimed side; *not testable here* means that these runs cannot tell. `infonn reproduce NAME` runs an experiment again.
+claimed side, and is *undecided* where they do not tell. `infonn reproduce NAME` runs an experiment again.
 """
 
 
@@ -37,13 +38,15 @@ def _overview(chapters: Sequence[Chapter]) -> Iterator[str]:
     if not claims:
         yield "No results are there yet.\n"
         return
-    counts = {holds: sum(claim["holds"] is holds for _, claim in claims) for holds in VERDICTS}
-    yield ", ".join(f"**{count}** {MARKS[holds]}" for holds, count in counts.items()) + f" (of {len(claims)} claims).\n"
+    verdicts = [verdict_of(claim) for _, claim in claims]
+    counts = ", ".join(f"**{verdicts.count(verdict)}** {_marked(verdict)}" for verdict in VERDICTS)
+    yield f"{counts} (of {len(claims)} claims).\n"
     yield from _table(
         Table(
             ("claim", "", "experiment"),
             tuple(
-                (claim["text"], MARKS[claim["holds"]], f"[{result.name}](#{result.name})") for result, claim in claims
+                (claim["text"], _marked(verdict_of(claim)), f"[{result.name}](#{result.name})")
+                for result, claim in claims
             ),
         )
     )
@@ -66,8 +69,10 @@ def _chapter(chapter: Chapter, images: Mapping[str, Sequence[str]]) -> Iterator[
 def _result(result: Result, images: Sequence[str]) -> Iterator[str]:
     yield f"### {result.name}\n"
     yield f"{result.title}: {result.made}. `results/{result.name}/results.json` `{result.digest}`\n"
-    for image in images:
-        yield f"![{result.title}]({image})\n"
+    shown = [f"![{result.title}]({image})\n" for image in images]
+    yield from shown[:MANY_IMAGES]
+    if len(shown) > MANY_IMAGES:
+        yield from _folded(f"{len(shown) - MANY_IMAGES} more figures", shown[MANY_IMAGES:])
     for claim in result.claims:
         yield from _claim(claim)
     yield from _folded("Last values: median (quartiles)", _table(last_values(result.curves)))
@@ -79,15 +84,13 @@ def _result(result: Result, images: Sequence[str]) -> Iterator[str]:
 
 def _claim(claim: Mapping[str, Any]) -> Iterator[str]:
     sentence, tables = evidence_tables(claim["evidence"])
-    text = f"**{MARKS[claim['holds']]}.** {claim['text']}"
-    if not tables:
-        yield f"{text} {_capital(sentence)}\n" if sentence else f"{text}\n"
-        return
-    yield f"{text}\n"
-    body = [f"{_capital(sentence)}\n"] if sentence else []
-    for table in tables:
-        body += _table(table)
-    yield from _folded("Evidence", body)
+    yield f"**{_marked(verdict_of(claim))}.** {claim['text']} {_capital(sentence)}".rstrip() + "\n"
+    if tables:
+        yield from _folded("Evidence", (line for table in tables for line in _table(table)))
+
+
+def _marked(verdict: str) -> str:
+    return f"{SIGNS[verdict]} {verdict}"
 
 
 def _folded(title: str, lines: Any) -> Iterator[str]:

@@ -12,10 +12,11 @@ from typing import Any
 
 from infonn import __version__
 from infonn.experiments.report.chapters import Chapter, chapters_of
-from infonn.experiments.report.evidence import Table, evidence_tables, last_values
-from infonn.experiments.report.results import VERDICTS, Result
+from infonn.experiments.report.evidence import VERDICTS, Table, evidence_tables, last_values, verdict_of
+from infonn.experiments.report.results import Result
 
-KINDS = {True: "yes", False: "no", None: "open"}
+KINDS = dict(zip(VERDICTS, ("yes", "no", "open", "open")))
+MANY_IMAGES = 4  # beyond these, figures are folded away
 TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 
 
@@ -24,11 +25,8 @@ def render_page(
 ) -> str:
     """The page; `images` are the files of each experiment's figures, `drawings` the folder of our own."""
     chapters = chapters_of(results)
-    claims = [claim for result in results.values() for claim in result.claims]
-    numbers = [
-        (KINDS[holds], sum(claim["holds"] is holds for claim in claims), f"claims: {word}")
-        for holds, word in VERDICTS.items()
-    ]
+    verdicts = [verdict_of(claim) for result in results.values() for claim in result.claims]
+    numbers = [(KINDS[verdict], verdicts.count(verdict), f"claims: {verdict}") for verdict in VERDICTS]
     runs = sum(len(result.curves) for result in results.values())
     numbers.append(("", runs, f"learning curves in {len(results)} experiments"))
     return Template(Path(__file__).with_name("page.html").read_text()).substitute(
@@ -58,8 +56,11 @@ def _result(result: Result, images: Sequence[Path]) -> str:
     parts = [
         f'<h3 id="{result.name}">{_text(result.title)}</h3>',
         f'<p class="quiet"><code>{result.name}</code>: {_text(result.made)}.</p>',
-        _figures(result.title, images),
+        _figures(result.title, images[:MANY_IMAGES]),
+        *_more_figures(result.title, images[MANY_IMAGES:]),
+        '<div class="claims">',
         *(_claim(claim) for claim in result.claims),
+        "</div>",
         f"<details><summary>Last values: median (quartiles)</summary>{_table(last_values(result.curves))}</details>",
     ]
     if result.notes:
@@ -68,9 +69,16 @@ def _result(result: Result, images: Sequence[Path]) -> str:
     return "\n".join(parts)
 
 
+def _more_figures(title: str, paths: Sequence[Path]) -> list[str]:
+    if not paths:
+        return []
+    return [f"<details><summary>{len(paths)} more figures</summary>{_figures(title, paths)}</details>"]
+
+
 def _claim(claim: Mapping[str, Any]) -> str:
     sentence, tables = evidence_tables(claim["evidence"])
-    badge = f'<span class="badge {KINDS[claim["holds"]]}">{VERDICTS[claim["holds"]]}</span>'
+    verdict = verdict_of(claim)
+    badge = f'<span class="badge {KINDS[verdict]}">{verdict}</span>'
     shown = f'<p class="quiet">{_text(sentence)}</p>' if sentence else ""
     folded = "".join(_table(table) for table in tables)
     evidence = f"<details><summary>Evidence</summary>{folded}</details>" if tables else ""

@@ -15,8 +15,6 @@ from infonn.experiments.trial import Curve
 if TYPE_CHECKING:
     from infonn.experiments.sweep import Experiment
 
-VERDICTS = {True: "holds", False: "does not hold", None: "not testable here"}
-
 
 @dataclass(frozen=True)
 class Result:
