@@ -15,7 +15,7 @@ from infonn.experiments.trial import Curve
 from infonn.plots.look import is_random
 
 VERDICTS = ("holds", "does not hold", "undecided", "not testable here")
-FEW = 3  # comparisons that stand beside a claim; more become a table
+FEW = 4  # comparisons that stand beside a claim; more become a table
 DIFFERENCE = ("mean", "low", "high")  # what an entry of evidence has when it is a paired difference
 
 
