@@ -161,9 +161,10 @@ def test_augmentation_moves_pictures_a_little_and_keeps_their_shape():
 # --- the convolutional network -------------------------------------------------------------------------------
 
 
-def test_stacked_convolution_and_pooling_are_torchs_own():
+@pytest.mark.parametrize("n, size", [(3, 12), (8, 13)])
+def test_stacked_convolution_and_pooling_are_torchs_own(n, size):
     generator = torch.Generator().manual_seed(0)
-    x = torch.randn(2, 3, 12, 12, 4, generator=generator, dtype=torch.double, requires_grad=True)
+    x = torch.randn(2, n, size, size, 4, generator=generator, dtype=torch.double, requires_grad=True)
     weight = torch.randn(2, 25 * 4, 6, generator=generator, dtype=torch.double, requires_grad=True)
     bias = torch.randn(2, 1, 6, generator=generator, dtype=torch.double, requires_grad=True)
     ours = _pooled(_convolved(x, weight, bias))
@@ -174,7 +175,9 @@ def test_stacked_convolution_and_pooling_are_torchs_own():
                     x[i].permute(0, 3, 1, 2), weight[i].view(5, 5, 4, 6).permute(3, 2, 0, 1), bias[i, 0]
                 ),
                 2,
-            ).permute(0, 2, 3, 1)
+            )
+            .relu()
+            .permute(0, 2, 3, 1)
             for i in range(2)
         ]
     )

@@ -17,11 +17,11 @@ Augmentation = Callable[[Tensor, Tensor], Tensor]  # (n, channels, h, w), (n, nu
 class Warp:
     """Turn, shift, stretch, shear, and bend a picture a little: for digits and other drawings."""
 
-    degrees: float = 15.0
-    shift: float = 0.1  # of half the width
-    scale: float = 0.15
-    shear: float = 0.2
-    bend: float = 0.05  # size of the bending field, of half the width
+    degrees: float = 20.0
+    shift: float = 0.15  # of half the width
+    scale: float = 0.2
+    shear: float = 0.3
+    bend: float = 0.08  # size of the bending field, of half the width
     grid: int = 4  # the field is smooth: drawn at grid x grid points
 
     @property

@@ -35,7 +35,7 @@ from infonn.learners.recipes import Recipe, Validation
 FILTERS, KERNEL, HIDDEN = (32, 64), 5, 128
 KEEP = 0.5  # share of units that dropout keeps
 
-STRONG = Recipe(steps=800, rate=2e-3, augment=Warp(), average=0.98)
+STRONG = Recipe(steps=800, rate=3e-3, smoothing=0.05, augment=Warp(), average=0.98)
 PUBLISHED = Recipe(epochs=250, rate=1e-3, cosine=False, average=None, patience=10)
 
 
@@ -132,10 +132,9 @@ class CNN:
         """(slices, n, height, width, channels) -> (slices, n, 128); `masks` are those of training."""
         x = pictures
         for layer in range(2):
-            x = _convolved(x, *layers[layer])
-            if masks is not None:
+            x = _pooled(_convolved(x, *layers[layer]))
+            if masks is not None:  # one factor for a whole filter: before pooling and ReLU it would do the same
                 x = x * masks[layer][:, :, None, None, :]
-            x = _pooled(x).relu()
         return torch.baddbmm(layers[2][1], x.flatten(2), layers[2][0]).relu()
 
     def logits(self, layers: list[tuple[Tensor, Tensor]], hidden: Tensor) -> Tensor:
@@ -212,7 +211,7 @@ class _Trained:
         (w1, b1), (w2, b2), (w3, b3), (w4, b4) = [(w[0], b[0]) for w, b in self.layers]
         first, second, third = self.masks
         x = self.learner.normalised(pixels).to(self.kind)[None]
-        x = _pooled(_convolved(x, w1[None], b1[None])).relu()
+        x = _pooled(_convolved(x, w1[None], b1[None]))
         columns, height, width = _unfolded(x)[0], x.shape[2] - KERNEL + 1, x.shape[3] - KERNEL + 1
         n, area = len(pixels), KERNEL**2
         results = []
@@ -222,7 +221,7 @@ class _Trained:
             weights = (w2.view(area, -1, FILTERS[1]) * m1[:, None, :, None]).reshape(s, -1, FILTERS[1])
             y = columns @ weights.permute(1, 0, 2).reshape(weights.shape[1], -1)
             y = y.view(1, n, height, width, s * FILTERS[1]) + b2.repeat(1, s)
-            y = _pooled(y).relu().view(n, -1, s, FILTERS[1]) * m2
+            y = _pooled(y).view(n, -1, s, FILTERS[1]) * m2
             y = y.permute(2, 0, 1, 3).reshape(s, n, -1)
             hidden = (y @ w3 + b3).relu() * m3[:, None]
             results.append(functional.log_softmax((hidden @ w4 + b4).float(), -1))
@@ -417,37 +416,65 @@ class _Convolution(torch.autograd.Function):
     """A convolution per slice by matrix products alone: libraries are slow at many small grouped convolutions."""
 
     @staticmethod
-    def forward(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    def forward(context: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         slices, n, height, width, _ = x.shape
-        products = torch.baddbmm(bias, _unfolded(x), weight)
-        return products.view(slices, n, height - KERNEL + 1, width - KERNEL + 1, -1)
-
-    @staticmethod
-    def setup_context(context: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        context.save_for_backward(inputs[0], inputs[1])
+        columns = _unfolded(x)
+        context.save_for_backward(columns, weight)
+        context.shape = x.shape
+        return torch.baddbmm(bias, columns, weight).view(slices, n, height - KERNEL + 1, width - KERNEL + 1, -1)
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> Any:
-        x, weight = context.saved_tensors
-        slices, n, height, width, _ = gradient.shape
-        flat = gradient.reshape(slices, n * height * width, -1)
-        for_weight = _unfolded(x).transpose(1, 2) @ flat
+        columns, weight = context.saved_tensors
+        slices, n, height, width, filters = gradient.shape
+        flat = gradient.reshape(slices, n * height * width, filters)
+        # Long sums in parts, each a product of its own: else a few processors would do all of the adding.
+        parts = 8 if n % 8 == 0 else 1
+        products = columns.view(slices * parts, -1, columns.shape[-1]).mT @ flat.view(slices * parts, -1, filters)
+        exact = torch.promote_types(weight.dtype, torch.float32)
+        for_weight = products.view(slices, parts, -1, filters).sum(1, dtype=exact).to(weight.dtype)
         for_x = None
         if context.needs_input_grad[0]:
-            patches = (flat @ weight.transpose(1, 2)).view(slices, n, height, width, KERNEL, KERNEL, -1)
-            for_x = torch.zeros_like(x)
+            patches = (flat @ weight.mT).view(slices, n, height, width, KERNEL, KERNEL, -1)
+            for_x = patches.new_zeros(context.shape)
             for i in range(KERNEL):
                 for j in range(KERNEL):
                     for_x[:, :, i : i + height, j : j + width] += patches[..., i, j, :]
-        return for_x, for_weight, flat.sum(1, keepdim=True)
+        return for_x, for_weight, flat.sum(1, keepdim=True, dtype=exact).to(weight.dtype)
 
 
 def _convolved(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return _Convolution.apply(x, weight, bias)  # type: ignore[no-any-return, no-untyped-call]
 
 
+class _Pooling(torch.autograd.Function):
+    """The largest of every 2 x 2 pixels, then ReLU, in few passes; an odd last row or column is left out."""
+
+    @staticmethod
+    def forward(context: Any, x: Tensor) -> Tensor:
+        context.shape = x.shape
+        cells = _cells(x)
+        largest = cells.amax((3, 5)).relu_()
+        context.save_for_backward(cells, largest)
+        return largest
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> Tensor:
+        cells, largest = context.saved_tensors
+        chosen = cells == largest[:, :, :, None, :, None]
+        shared = gradient * (largest > 0) / chosen.sum((3, 5)).clamp(min=1)  # equal ones share
+        spread = chosen * shared.to(gradient.dtype)[:, :, :, None, :, None]
+        slices, n, height, width, channels = context.shape
+        flat = spread.reshape(slices, n, height // 2 * 2, width // 2 * 2, channels)
+        return functional.pad(flat, (0, 0, 0, width % 2, 0, height % 2)) if height % 2 or width % 2 else flat
+
+
+def _cells(x: Tensor) -> Tensor:
+    """(slices, n, h, w, channels) -> (slices, n, h / 2, 2, w / 2, 2, channels)."""
+    slices, n, height, width, channels = x.shape
+    even = x[:, :, : height // 2 * 2, : width // 2 * 2]
+    return even.reshape(slices, n, height // 2, 2, width // 2, 2, channels)
+
+
 def _pooled(x: Tensor) -> Tensor:
-    """The largest of every 2 x 2 pixels; an odd last row or column is left out."""
-    height, width = x.shape[2] // 2 * 2, x.shape[3] // 2 * 2
-    x = torch.maximum(x[:, :, 0:height:2], x[:, :, 1:height:2])
-    return torch.maximum(x[:, :, :, 0:width:2], x[:, :, :, 1:width:2])
+    return _Pooling.apply(x)  # type: ignore[no-any-return, no-untyped-call]

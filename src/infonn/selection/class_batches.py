@@ -12,7 +12,7 @@ from infonn.framework import Situation
 from infonn.maths.neighbours import farthest_first, nearest_labelled
 from infonn.selection.class_predictions import point_log_probs
 
-FITTED_ITEMS = 20_000  # k-means looks for its centres among so many items, then assigns all
+FITTED_ITEMS = 10_000  # k-means looks for its centres among so many items, then assigns all
 NEIGHBOURS_FROM = 5_000  # members of a cluster among which the neighbours of an item are sought
 
 
@@ -66,13 +66,13 @@ def majority(labels: IntArray) -> IntArray:
 
 
 def k_means(embedding: FloatArray, items: IntArray, n_clusters: int, rng: Generator) -> IntArray:
-    """The cluster of each of `items`, seeded by `rng`; centres are fitted on at most 20,000 of them."""
+    """The cluster of each of `items`, seeded by `rng`; centres are fitted on at most 10,000 of them."""
     from sklearn.cluster import KMeans, MiniBatchKMeans
 
     n_clusters = min(n_clusters, len(items))
     sample = items if len(items) <= FITTED_ITEMS else rng.choice(items, FITTED_ITEMS, replace=False)
     kind = KMeans if n_clusters <= 50 else MiniBatchKMeans
-    model = kind(n_clusters, n_init=1, max_iter=50, random_state=int(rng.integers(2**31)))
+    model = kind(n_clusters, n_init=1, max_iter=30, random_state=int(rng.integers(2**31)))
     model.fit(np.asarray(embedding[sample], np.float32))
     groups: IntArray = model.predict(np.asarray(embedding[items], np.float32))
     return groups
