@@ -122,8 +122,23 @@ def test_evidence_of_any_shape_becomes_words() -> None:
 def test_what_was_measured_and_does_not_tell_is_undecided() -> None:
     difference = {"mean": 0.1, "low": -0.05, "high": 0.2}
     assert verdict_of({"holds": None, "evidence": {"D=2": difference}}) == "undecided"
-    assert verdict_of({"holds": None, "evidence": {"D=2": {**difference, "low": None}}}) == "not testable here"
+    assert (
+        verdict_of({"holds": None, "evidence": {"target": 0.9, "trials": 1, "D=2": {"low": None}}})
+        == "not testable here"
+    )
     assert verdict_of({"holds": False, "evidence": "words"}) == "does not hold"
+
+
+def test_answers_to_a_target_stand_side_by_side(tmp_path) -> None:
+    ours, never = {"median": 40.0, "low": 30.0, "high": None}, dict.fromkeys(("median", "low", "high"))
+    evidence = {"target": 0.75, "ratio of medians": 0.5, "Info-NN": ours, "Random": never}
+    claim = {"id": "a", "text": "Fewer answers.", "where": "", "holds": True, "evidence": evidence}
+    keep(tmp_path, "beyond-mds", claims=[claim])
+    results = read_results(tmp_path)
+    row = "| beyond-mds | 0.750 | 40 (30 to not reached) | not reached |"
+    assert row in render_markdown(results, {})
+    assert "<td>40 (30 to not reached)</td><td>not reached</td>" in render_page(results, {})
+    assert evidence_tables({"after 60": {"Info-NN": [0.7, 0.75, 0.8]}})[1][0].rows[0][1] == "0.750 (0.700 to 0.800)"
 
 
 def test_a_broken_results_file_is_named(tmp_path) -> None:

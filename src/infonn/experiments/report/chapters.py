@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from infonn.experiments.report.evidence import Table, answers_to_targets
 from infonn.experiments.report.paper import PAPER
 from infonn.experiments.report.results import Result
 
@@ -19,6 +20,11 @@ class Chapter:
     elsewhere: tuple[str, ...] = ()  # results told in an earlier chapter
     missing: tuple[str, ...] = ()  # experiments without results
     drawing: str = ""
+
+    @property
+    def targets(self) -> Table | None:
+        """Answers to a target of all its results, for chapters of our own."""
+        return None if self.shows else answers_to_targets({result.name: result.claims for result in self.results})
 
 
 def chapters_of(results: Mapping[str, Result]) -> list[Chapter]:

@@ -15,6 +15,7 @@ from infonn.experiments.trial import Curve
 from infonn.plots.look import is_random
 
 VERDICTS = ("holds", "does not hold", "undecided", "not testable here")
+SPREAD = ("median", "low", "high")  # what an entry has when it is quartiles of a count; None is never
 FEW = 4  # comparisons that stand beside a claim; more become a table
 DIFFERENCE = ("mean", "low", "high")  # what an entry of evidence has when it is a paired difference
 
@@ -152,18 +153,35 @@ def _number(value: float) -> str:
 
 
 def verdict_of(claim: Mapping[str, Any]) -> str:
-    """Holds or not; undecided where intervals lie on both sides; not testable here where nothing was measured."""
+    """Holds or not; undecided where the numbers do not tell; not testable here where nothing was measured."""
     if claim["holds"] is not None:
         return "holds" if claim["holds"] else "does not hold"
     return "undecided" if _measured(claim["evidence"]) else "not testable here"
 
 
 def _measured(evidence: Any) -> bool:
-    if not isinstance(evidence, Mapping):
-        return False
-    if _is_difference(evidence):
-        return evidence["low"] is not None
-    return any(_measured(value) for value in evidence.values())
+    if isinstance(evidence, Mapping):
+        return any(_measured(value) for key, value in evidence.items() if key not in ("trials", "target"))
+    return isinstance(evidence, int | float) and not isinstance(evidence, bool)
+
+
+def answers_to_targets(claims: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table | None:
+    """The claims (by experiment) that count answers to a target, side by side: one row each, a column per method."""
+    counted = [
+        (name, claim["evidence"])
+        for name, several in claims.items()
+        for claim in several
+        if isinstance(claim["evidence"], Mapping)
+        and "target" in claim["evidence"]
+        and any(_is_spread(value) for value in claim["evidence"].values())
+    ]
+    if not counted:
+        return None
+    methods = list(dict.fromkeys(key for _, entry in counted for key, value in entry.items() if _is_spread(value)))
+    rows = [
+        (name, _cell(entry["target"]), *(_cell(entry.get(method, "")) for method in methods)) for name, entry in counted
+    ]
+    return Table(("experiment", "target", *methods), tuple(rows))
 
 
 def evidence_tables(evidence: Any) -> tuple[str, list[Table]]:
@@ -172,7 +190,7 @@ def evidence_tables(evidence: Any) -> tuple[str, list[Table]]:
         return _cell(evidence), []
     if _is_difference(evidence):
         return _interval(evidence), []
-    nested = {key: value for key, value in evidence.items() if isinstance(value, Mapping)}
+    nested = {key: value for key, value in evidence.items() if isinstance(value, Mapping) and not _is_spread(value)}
     single = {key: value for key, value in evidence.items() if key not in nested}
     tables = []
     differences = {key: value for key, value in nested.items() if _is_difference(value)}
@@ -187,6 +205,15 @@ def evidence_tables(evidence: Any) -> tuple[str, list[Table]]:
         rows = [(_name(key), *(_cell(value.get(column, "")) for column in columns)) for key, value in others.items()]
         tables.append(Table(("", *map(_name, columns)), tuple(rows)))
     return "; ".join(said), tables
+
+
+def _is_spread(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and set(entry) == set(SPREAD)
+
+
+def _spread(low: Any, middle: Any, high: Any) -> str:
+    low, middle, high = ("not reached" if value is None else _cell(value) for value in (low, middle, high))
+    return middle if low == middle == high else f"{middle} ({low} to {high})"
 
 
 def _is_difference(entry: Any) -> bool:
@@ -224,8 +251,12 @@ def _cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return _number(value) if math.isfinite(value) else "not reached"
+    if _is_spread(value):
+        return _spread(value["low"], value["median"], value["high"])
     if isinstance(value, Mapping):
         return ", ".join(f"{_name(key)} {_cell(entry)}" for key, entry in value.items())
+    if isinstance(value, list | tuple) and len(value) == 3 and all(isinstance(entry, float) for entry in value):
+        return _spread(*value)  # quartiles
     if isinstance(value, list | tuple):
         return ", ".join(_cell(entry) for entry in value)
     return str(value)

@@ -10,6 +10,7 @@ from infonn.experiments.report.evidence import VERDICTS, Table, evidence_tables,
 from infonn.experiments.report.results import Result
 
 SIGNS = dict(zip(VERDICTS, "✓✗≈○"))
+TARGETS_TITLE = "Answers to a target, median (quartiles) over trials, the shared start left out"
 MANY_IMAGES = 4  # beyond these, figures are folded away
 
 HEAD = """\
@@ -58,6 +59,9 @@ def _chapter(chapter: Chapter, images: Mapping[str, Sequence[str]]) -> Iterator[
         yield f"**The paper:** {chapter.shows}\n"
     if chapter.drawing:
         yield f"![{chapter.heading}](images/{chapter.drawing})\n"
+    if chapter.targets is not None:
+        yield f"{TARGETS_TITLE}:\n"
+        yield from _table(chapter.targets)
     for result in chapter.results:
         yield from _result(result, images.get(result.name, ()))
     for name in chapter.elsewhere:

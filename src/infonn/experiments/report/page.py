@@ -13,10 +13,10 @@ from typing import Any
 from infonn import __version__
 from infonn.experiments.report.chapters import Chapter, chapters_of
 from infonn.experiments.report.evidence import VERDICTS, Table, evidence_tables, last_values, verdict_of
+from infonn.experiments.report.markdown import MANY_IMAGES, TARGETS_TITLE
 from infonn.experiments.report.results import Result
 
 KINDS = dict(zip(VERDICTS, ("yes", "no", "open", "open")))
-MANY_IMAGES = 4  # beyond these, figures are folded away
 TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 
 
@@ -43,6 +43,8 @@ def _chapter(place: int, chapter: Chapter, images: Mapping[str, Sequence[Path]],
         parts.append(f'<p class="said"><b>The paper:</b> {_text(chapter.shows)}</p>')
     if chapter.drawing and (drawings / chapter.drawing).exists():
         parts.append(_figures(chapter.heading, [drawings / chapter.drawing]))
+    if chapter.targets is not None:
+        parts.append(f"<p>{TARGETS_TITLE}:</p>{_table(chapter.targets)}")
     parts += [_result(result, images.get(result.name, ())) for result in chapter.results]
     parts += [f'<p class="quiet">Ours: see <a href="#{name}">{name}</a> above.</p>' for name in chapter.elsewhere]
     parts += [
