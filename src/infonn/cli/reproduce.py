@@ -83,21 +83,22 @@ def _run_all(names: Iterable[str], run: Callable[[str, str], None], console: Any
 def _list(console: Any) -> None:
     from rich.table import Table
 
+    from infonn.experiments.report.paper import figures_of
     from infonn.experiments.table import EXPERIMENTS, experiment_named
 
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("name", style="bold", no_wrap=True)
     table.add_column("what it shows")
-    table.add_column("where in the paper")
+    table.add_column("in the paper")
     table.add_column("minutes: smoke / paper", width=10)
     for name, (_, title) in sorted(EXPERIMENTS.items()):
         try:
             experiment = experiment_named(name)
         except ImportError as error:  # the list is for everybody, also without the extras
-            table.add_row(name, title, "", f"needs {error.name}")
+            table.add_row(name, title, figures_of(name), f"needs {error.name}")
             continue
         minutes = " / ".join(f"{experiment.minutes[preset]:g}" for preset in ("smoke", "paper"))
-        table.add_row(name, title, experiment.where, minutes)
+        table.add_row(name, title, figures_of(name) or "beyond it", minutes)
     console.print(table)
 
 

@@ -106,3 +106,8 @@ PAPER = (
         ("mnist-selected",),
     ),
 )
+
+
+def figures_of(name: str) -> str:
+    """Which figures or tables of the paper an experiment redoes; empty for those beyond it."""
+    return "; ".join(part.label for part in PAPER if name in part.experiments)
