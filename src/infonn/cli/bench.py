@@ -16,9 +16,25 @@ def register(app: typer.Typer) -> None:
 def bench(
     names: Annotated[list[str] | None, typer.Argument(help="Entries to run; all of them if none is named.")] = None,
     json: Annotated[Path | None, typer.Option(help="Also write the entries to this file.")] = None,
+    people: Annotated[int, typer.Option(help="serve: how many people answer at once.", min=1, max=2000)] = 100,
+    seconds: Annotated[float, typer.Option(help="serve: for how long.", min=1, max=600)] = 60.0,
+    storage: Annotated[str | None, typer.Option(help="serve: a storage to use; else a new SQLite file.")] = None,
 ) -> None:
-    """Measure speed and memory side by side with the plain way to do the same."""
+    """Measure speed and memory side by side with the plain way to do the same.
+
+    `infonn bench serve` instead lets a crowd answer at a server on this machine.
+    """
     import json as writer
+
+    if names == ["serve"]:
+        from infonn.bench.serve import bench_serve
+
+        figures = bench_serve(storage, people, seconds)
+        text = writer.dumps(figures, indent=1)
+        typer.echo(text)
+        if json is not None:
+            json.write_text(text + "\n")
+        return
 
     from rich.console import Console
     from rich.table import Table
