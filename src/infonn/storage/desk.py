@@ -18,6 +18,7 @@ class Desk(Protocol):
     """What dealing needs to know and do for one person, within one transaction."""
 
     respondent: str
+    now: float
     n_done: int  # answers in force, practice aside
     n_practice: int  # practice questions handed out so far
     n_catch: int  # catch questions handed out so far
@@ -48,7 +49,7 @@ def key_of(query: Sequence[int], kind: Kind) -> str:
 
 def deal(desk: Desk, n: int, serving: Serving) -> list[Question]:
     """Up to `n` questions for the person at the desk, those held already first, all leased from now."""
-    dealt = [desk.lease(question, serving.lease_s) for question in desk.held()[:n]]
+    dealt = [_renewed(desk, question, serving.lease_s) for question in desk.held()[:n]]
     while len(dealt) < n:
         question = _next(desk, dealt, serving)
         if question is None:
@@ -58,6 +59,13 @@ def deal(desk: Desk, n: int, serving: Serving) -> list[Question]:
             desk.add([_copy(question) for _ in range(serving.overlap - 1)])
         dealt.append(desk.lease(question, serving.lease_s))
     return dealt
+
+
+def _renewed(desk: Desk, question: Question, lease_s: float) -> Question:
+    """A lease with more than half its time left stays as it is: most answers come long before, and writing costs."""
+    fresh = question.lease_until is not None and question.lease_until - desk.now > lease_s / 2
+    same_length = fresh and question.lease_until is not None and question.lease_until <= desk.now + lease_s
+    return question if same_length else desk.lease(question, lease_s)
 
 
 def _next(desk: Desk, dealt: list[Question], serving: Serving) -> Question | None:

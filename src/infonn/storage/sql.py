@@ -54,6 +54,29 @@ _FEATURES = ".features.npy"  # kept beside the files people see
 _KEPT_MODELS = 3
 _RELEASE_EVERY_S = 1.0
 
+# Statements of the way an answer takes, built once.
+_STUDY: sa.BindParameter[int] = sa.bindparam("study")
+_QUESTION: sa.BindParameter[str] = sa.bindparam("asked")
+_THE_QUESTION = (questions.c.study_id == _STUDY) & (questions.c.id == _QUESTION)
+_QUESTION_BY_ID = sa.select(questions).where(_THE_QUESTION).with_for_update()
+_CLOSE_QUESTION = sa.update(questions).where(_THE_QUESTION).values(state="answered", respondent=sa.bindparam("person"))
+_ANSWER_BY_ID = sa.select(answers).where((answers.c.study_id == _STUDY) & (answers.c.id == sa.bindparam("id")))
+_ANSWERS_TO = sa.select(answers).where(
+    (answers.c.study_id == _STUDY) & (answers.c.question_id == _QUESTION) & ~answers.c.undone
+)
+_ADD_ANSWER = sa.insert(answers)
+_COUNT_ANSWER = (
+    sa.update(studies)
+    .where(studies.c.id == _STUDY)
+    .values(n_answers=studies.c.n_answers + 1)
+    .returning(studies.c.n_answers)
+)
+_LOCK_RESPONDENT = (
+    sa.select(respondents)
+    .where((respondents.c.study_id == _STUDY) & (respondents.c.name == sa.bindparam("person")))
+    .with_for_update()
+)
+
 
 class SqlStorage:
     """A `LiveStorage` in a database. `clock` gives seconds since 1970."""
@@ -227,7 +250,10 @@ class SqlStorage:
 
     def question(self, study: str, question_id: str) -> Question:
         with self.database.read() as connection:
-            row = _question_row(connection, self._id(connection, study), question_id, study)
+            where = (questions.c.study_id == self._id(connection, study)) & (questions.c.id == question_id)
+            row = connection.execute(sa.select(questions).where(where)).first()
+            if row is None:
+                raise _never_asked(question_id, study)
             return rows.question(row, study)
 
     def queue_depth(self, study: str) -> int:
@@ -441,8 +467,7 @@ class SqlStorage:
 
     @staticmethod
     def _lock_respondent(connection: Connection, study_id: int, name: str) -> sa.Row[Any] | None:
-        where = (respondents.c.study_id == study_id) & (respondents.c.name == name)
-        return connection.execute(sa.select(respondents).where(where).with_for_update()).first()
+        return connection.execute(_LOCK_RESPONDENT, {"study": study_id, "person": name}).first()
 
     def _ensure_respondent(self, connection: Connection, study_id: int, name: str) -> None:
         now = self._clock()
@@ -452,43 +477,40 @@ class SqlStorage:
 
     def _accept(self, connection: Connection, desk: SqlDesk, answer: Answer, must_hold: bool) -> Answer:
         """The answer as it will be stored (number 0), or as it was stored before."""
-        study_id = desk.study_id
-        where = (answers.c.study_id == study_id) & (answers.c.id == answer.id)
-        before = connection.execute(sa.select(answers).where(where)).first()
+        before = desk.run(_ANSWER_BY_ID, id=answer.id).first()
         if before is not None:
             if (before.question_id, before.respondent) != (answer.question_id, answer.respondent):
                 raise AlreadyAnsweredError(
                     f'Answer id "{answer.id}" belongs to another answer; this one was not stored.'
                 )
             return rows.answer(before)
-        row = _question_row(connection, study_id, answer.question_id, desk.study, lock=True)
-        lease_end = desk.lease_end(answer.question_id)
+        row = desk.run(_QUESTION_BY_ID, asked=answer.question_id).first()
+        if row is None:
+            raise _never_asked(answer.question_id, desk.study)
+        mine = row.state == "leased" and row.respondent == answer.respondent
+        lease_end = row.lease_until if mine else desk.lease_end(answer.question_id)
         if must_hold and lease_end is None:
             raise UnknownQuestionError(
                 f'Question "{answer.question_id}" was not handed to participant {answer.respondent}.'
             )
         question = rows.question(row, desk.study)
         check_response(question, answer.response, answer.outcome)
-        _refuse_second(connection, study_id, answer, handed_out=lease_end is not None)
-        taken_over = row.state == "leased" and row.respondent != answer.respondent
+        if not mine:  # what one holds, one has not answered
+            _refuse_second(desk, answer, handed_out=lease_end is not None)
+        taken_over = row.state == "leased" and not mine
         late = answer.late or (lease_end is not None and (lease_end <= desk.now or taken_over))
         if not taken_over:
-            _close_question(connection, row, answer)
+            desk.run(_CLOSE_QUESTION, asked=row.id)
         desk.answered = question
         if question.purpose != "practice":
             desk.n_done += 1
         return replace(answer, received_at=answer.received_at or desk.now, late=late, number=0)
 
     def _insert_answer(self, connection: Connection, desk: SqlDesk, answer: Answer) -> Answer:
-        number = connection.execute(
-            sa.update(studies)
-            .where(studies.c.id == desk.study_id)
-            .values(n_answers=studies.c.n_answers + 1)
-            .returning(studies.c.n_answers)
-        ).scalar_one()
+        number = desk.run(_COUNT_ANSWER).scalar_one()
         assert desk.answered is not None
         stored = replace(answer, number=number)
-        connection.execute(sa.insert(answers).values(_answer_values(desk.study_id, stored, desk.answered)))
+        connection.execute(_ADD_ANSWER, _answer_values(desk.study_id, stored, desk.answered))
         return stored
 
     def _insert(self, table: sa.Table) -> Any:
@@ -528,28 +550,15 @@ def _withdraw_open(connection: Connection, study_id: int) -> None:
     connection.execute(sa.delete(questions).where(where & ~asked))
 
 
-def _question_row(
-    connection: Connection, study_id: int, question_id: str, study: str, lock: bool = False
-) -> sa.Row[Any]:
-    where = (questions.c.study_id == study_id) & (questions.c.id == question_id)
-    found = sa.select(questions).where(where)
-    row = connection.execute(found.with_for_update() if lock else found).first()
-    if row is None:
-        raise UnknownQuestionError(f'Question "{question_id}" was never asked in study "{study}".')
-    return row
+def _never_asked(question_id: str, study: str) -> UnknownQuestionError:
+    return UnknownQuestionError(f'Question "{question_id}" was never asked in study "{study}".')
 
 
-def _refuse_second(connection: Connection, study_id: int, answer: Answer, handed_out: bool) -> None:
+def _refuse_second(desk: SqlDesk, answer: Answer, handed_out: bool) -> None:
     """One person answers a question once; somebody it was not handed to cannot answer it after another."""
-    where = (answers.c.study_id == study_id) & (answers.c.question_id == answer.question_id) & ~answers.c.undone
-    for earlier in connection.execute(sa.select(answers).where(where)):
+    for earlier in desk.run(_ANSWERS_TO, asked=answer.question_id):
         if earlier.respondent == answer.respondent or (not handed_out and earlier.outcome != "skipped"):
             raise second_answer(rows.answer(earlier))
-
-
-def _close_question(connection: Connection, row: sa.Row[Any], answer: Answer) -> None:
-    where = (questions.c.study_id == row.study_id) & (questions.c.id == row.id)
-    connection.execute(sa.update(questions).where(where).values(state="answered", respondent=answer.respondent))
 
 
 def _answer_values(study_id: int, answer: Answer, question: Question) -> dict[str, Any]:

@@ -1,12 +1,17 @@
-"""The desk of a database: what dealing questions to one person reads and writes."""
+"""The desk of a database: what dealing questions to one person reads and writes.
+
+Its statements are built once: building them anew costs more than running them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import bindparam
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
@@ -14,6 +19,88 @@ from infonn.records import Purpose, Question
 from infonn.storage import rows
 from infonn.storage.desk import key_of
 from infonn.storage.schema import answers, leases, questions, respondents
+
+_STUDY: sa.BindParameter[int] = bindparam("study")
+_RESPONDENT: sa.BindParameter[str] = bindparam("person")
+_QUESTION: sa.BindParameter[str] = bindparam("asked")
+_OF_STUDY = questions.c.study_id == _STUDY
+_THE_QUESTION = _OF_STUDY & (questions.c.id == _QUESTION)
+_THE_LEASE = (leases.c.study_id == _STUDY) & (leases.c.question_id == _QUESTION) & (leases.c.respondent == _RESPONDENT)
+
+
+def _answered_already(key: sa.ColumnElement[Any]) -> sa.Exists:
+    same = (answers.c.study_id == _STUDY) & (answers.c.respondent == _RESPONDENT) & (answers.c.query_key == key)
+    return sa.exists().where(same & ~answers.c.undone)
+
+
+_HELD = (
+    sa.select(questions)
+    .where(_OF_STUDY & (questions.c.respondent == _RESPONDENT) & questions.c.state.in_(("leased", "open")))
+    .where(questions.c.asked_at.is_not(None) | questions.c.purpose.in_(("catch", "practice")))
+    .order_by(questions.c.asked_at, questions.c.number)
+    .with_for_update()
+)
+_HAS_ANSWERED = sa.select(_answered_already(bindparam("key", type_=sa.Text)))
+_ADD = sa.insert(questions)
+_LEASE_QUESTION = (
+    sa.update(questions)
+    .where(_THE_QUESTION)
+    .values(
+        state="leased",
+        respondent=_RESPONDENT,
+        asked_at=bindparam("since"),
+        lease_until=bindparam("end"),
+        unseen_answers=bindparam("unseen"),
+    )
+)
+_LEASE_END = sa.select(leases.c.until).where(_THE_LEASE)
+_UNSEEN = sa.select(sa.func.count()).where(
+    (answers.c.study_id == _STUDY)
+    & (answers.c.number > bindparam("version"))
+    & (answers.c.purpose == "train")
+    & (answers.c.outcome == "answered")
+    & ~answers.c.undone
+)
+_LEAVE = (
+    sa.update(respondents)
+    .where((respondents.c.study_id == _STUDY) & (respondents.c.name == _RESPONDENT))
+    .values(
+        seen_at=bindparam("now"),
+        n_done=bindparam("done"),
+        n_practice=bindparam("practice"),
+        n_catch=bindparam("catch"),
+    )
+)
+# A lease that ends later than twice its length from now was given before the clock was set back.
+_OVER = (questions.c.lease_until <= bindparam("now")) | (
+    questions.c.lease_until > bindparam("now") + 2 * (questions.c.lease_until - questions.c.asked_at)
+)
+_EXPIRED = (
+    sa.select(questions.c.number)
+    .where(_OF_STUDY & (questions.c.state == "leased") & _OVER)
+    .with_for_update(skip_locked=True)
+)
+_RELEASE = sa.update(questions).where(questions.c.number.in_(_EXPIRED.scalar_subquery())).values(state="open")
+
+
+@lru_cache
+def _next_open(repeats: bool, copies: bool) -> sa.Select[Any]:
+    where = _OF_STUDY & (questions.c.state == "open") & (questions.c.purpose == bindparam("purpose"))
+    where &= questions.c.query_key.not_in(bindparam("keys", expanding=True))
+    if copies:
+        where &= questions.c.copy_of.is_not(None)
+    if not repeats:
+        where &= ~_answered_already(questions.c.query_key)
+    found = sa.select(questions).where(where).order_by(questions.c.number).limit(1)
+    return found.with_for_update(skip_locked=True)
+
+
+@lru_cache
+def _keep_lease(dialect: str) -> Any:
+    insert: Any = sqlite.insert(leases) if dialect == "sqlite" else postgresql.insert(leases)
+    values = {"study_id": _STUDY, "question_id": _QUESTION, "respondent": _RESPONDENT}
+    whole = insert.values(**values, asked_at=bindparam("since"), until=bindparam("end"))
+    return whole.on_conflict_do_update(index_elements=list(values), set_={"until": bindparam("end")})
 
 
 @dataclass
@@ -32,105 +119,64 @@ class SqlDesk:
     n_dealt: int = 0
 
     def held(self) -> list[Question]:
-        where = (questions.c.study_id == self.study_id) & (questions.c.respondent == self.respondent)
-        where &= questions.c.state.in_(("leased", "open"))
-        where &= questions.c.asked_at.is_not(None) | questions.c.purpose.in_(("catch", "practice"))
-        found = sa.select(questions).where(where).order_by(questions.c.asked_at, questions.c.number)
-        return [rows.question(row, self.study) for row in self.connection.execute(found.with_for_update())]
+        return [rows.question(row, self.study) for row in self.run(_HELD)]
 
     def next_open(self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool) -> Question | None:
-        where = (questions.c.study_id == self.study_id) & (questions.c.state == "open")
-        where &= questions.c.purpose == purpose
         if self.answered is not None and not repeats:
             keys = keys | {key_of(self.answered.query, self.answered.kind)}
-        if keys:
-            where &= questions.c.query_key.not_in(sorted(keys))
-        if copies:
-            where &= questions.c.copy_of.is_not(None)
-        if not repeats:
-            where &= ~self._has_answered(questions.c.query_key)
-        found = sa.select(questions).where(where).order_by(questions.c.number).limit(1)
-        row = self.connection.execute(found.with_for_update(skip_locked=True)).first()
+        row = self.run(_next_open(repeats, copies), purpose=purpose, keys=sorted(keys)).first()
         return None if row is None else rows.question(row, self.study)
 
     def has_answered(self, key: str) -> bool:
         if self.answered is not None and key == key_of(self.answered.query, self.answered.kind):
             return True
-        return bool(self.connection.scalar(sa.select(self._has_answered(sa.literal(key)))))
-
-    def _has_answered(self, key: sa.ColumnElement[Any]) -> sa.Exists:
-        return sa.exists().where(
-            (answers.c.study_id == self.study_id)
-            & (answers.c.respondent == self.respondent)
-            & (answers.c.query_key == key)
-            & ~answers.c.undone
-        )
+        return bool(self.run(_HAS_ANSWERED, key=key).scalar())
 
     def add(self, new: Sequence[Question]) -> None:
         if new:
-            values = [rows.question_values(question, self.study_id) for question in new]
-            self.connection.execute(sa.insert(questions), values)
+            self.connection.execute(_ADD, [rows.question_values(question, self.study_id) for question in new])
 
     def lease(self, question: Question, lease_s: float) -> Question:
-        until = self.now + lease_s
         again = question.respondent == self.respondent and question.asked_at is not None
         leased = replace(
             question,
             respondent=self.respondent,
             asked_at=question.asked_at if again else self._instant(),
-            lease_until=until,
+            lease_until=self.now + lease_s,
             unseen_answers=question.unseen_answers if again else self._unseen(question),
         )
-        changed = {name: getattr(leased, name) for name in ("respondent", "asked_at", "lease_until", "unseen_answers")}
-        where = (questions.c.study_id == self.study_id) & (questions.c.id == question.id)
-        self.connection.execute(sa.update(questions).where(where).values(state="leased", **changed))
-        values = {"study_id": self.study_id, "question_id": question.id, "respondent": self.respondent}
-        insert: Any = sqlite.insert if self.connection.dialect.name == "sqlite" else postgresql.insert
-        self.connection.execute(
-            insert(leases)
-            .values(**values, asked_at=leased.asked_at, until=until)
-            .on_conflict_do_update(index_elements=list(values), set_={"until": until})
-        )
+        times = {"asked": question.id, "since": leased.asked_at, "end": leased.lease_until}
+        self.run(_LEASE_QUESTION, **times, unseen=leased.unseen_answers)
+        self.run(_keep_lease(self.connection.dialect.name), **times)
         return leased
 
     def lease_end(self, question_id: str) -> float | None:
         """When this person's lease of a question ends or ended; None where it was never handed to this person."""
-        where = (leases.c.study_id == self.study_id) & (leases.c.question_id == question_id)
-        return self.connection.scalar(sa.select(leases.c.until).where(where & (leases.c.respondent == self.respondent)))
+        end: float | None = self.run(_LEASE_END, asked=question_id).scalar()
+        return end
+
+    def leave(self) -> None:
+        """Write down where the person now stands."""
+        self.run(_LEAVE, now=self.now, done=self.n_done, practice=self.n_practice, catch=self.n_catch)
 
     def _instant(self) -> float:
         """Now, a microsecond later for each further question: their order is the order in which they were dealt."""
         self.n_dealt += 1
         return self.now + 1e-6 * (self.n_dealt - 1)
 
-    def leave(self) -> None:
-        """Write down where the person now stands."""
-        where = (respondents.c.study_id == self.study_id) & (respondents.c.name == self.respondent)
-        counters = {name: getattr(self, name) for name in ("n_done", "n_practice", "n_catch")}
-        self.connection.execute(sa.update(respondents).where(where).values(seen_at=self.now, **counters))
-
     def _unseen(self, question: Question) -> int:
         """Train answers on record that the model behind this question had not seen."""
         if question.purpose != "train" or not question.model_version:
             return 0
-        where = (answers.c.study_id == self.study_id) & (answers.c.number > question.model_version)
-        where &= (answers.c.purpose == "train") & (answers.c.outcome == "answered") & ~answers.c.undone
-        return self.connection.scalar(sa.select(sa.func.count()).where(where)) or 0
+        return self.run(_UNSEEN, version=question.model_version).scalar() or 0
+
+    def run(self, statement: Any, **values: Any) -> sa.CursorResult[Any]:
+        """Run a statement for this study and person."""
+        given = {"study": self.study_id, "person": self.respondent, **values}
+        result: sa.CursorResult[Any] = self.connection.execute(statement, given)
+        return result
 
 
 def release_expired(connection: Connection, study_id: int, now: float) -> int:
-    """Return questions to the queue whose lease has ended; how many.
-
-    A lease that ends later than twice its length from now was given before the clock was set back.
-    """
-    over = (questions.c.lease_until <= now) | (
-        questions.c.lease_until > now + 2 * (questions.c.lease_until - questions.c.asked_at)
-    )
-    expired = (
-        sa.select(questions.c.number)
-        .where((questions.c.study_id == study_id) & (questions.c.state == "leased") & over)
-        .with_for_update(skip_locked=True)
-    )
-    return connection.execute(
-        sa.update(questions).where(questions.c.number.in_(expired.scalar_subquery())).values(state="open")
-    ).rowcount
+    """Return questions to the queue whose lease has ended; how many."""
+    return connection.execute(_RELEASE, {"study": study_id, "now": now}).rowcount
