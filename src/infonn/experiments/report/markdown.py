@@ -35,22 +35,22 @@ def render_markdown(results: Mapping[str, Result], images: Mapping[str, Sequence
 
 
 def _overview(chapters: Sequence[Chapter]) -> Iterator[str]:
-    claims = [(result, claim) for chapter in chapters for result in chapter.results for claim in result.claims]
-    if not claims:
+    """How many claims hold, experiment by experiment."""
+    results = [result for chapter in chapters for result in chapter.results]
+    if not results:
         yield "No results are there yet.\n"
         return
-    verdicts = [verdict_of(claim) for _, claim in claims]
-    counts = ", ".join(f"**{verdicts.count(verdict)}** {_marked(verdict)}" for verdict in VERDICTS)
-    yield f"{counts} (of {len(claims)} claims).\n"
-    yield from _table(
-        Table(
-            ("claim", "", "experiment"),
-            tuple(
-                (claim["text"], _marked(verdict_of(claim)), f"[{result.name}](#{result.name})")
-                for result, claim in claims
-            ),
-        )
-    )
+    rows = [(f"[{result.name}](#{result.name})", result.title, *counts_of(result)) for result in results]
+    verdicts = [verdict_of(claim) for result in results for claim in result.claims]
+    total = ("", "**in all**", *(f"**{verdicts.count(verdict)}**" for verdict in VERDICTS))
+    yield "How many of the claims hold:\n"
+    yield from _table(Table(("experiment", "what it shows", *map(_marked, VERDICTS)), (*rows, total)))
+
+
+def counts_of(result: Result) -> tuple[str, ...]:
+    """How many claims of a result got each verdict; nothing in place of 0."""
+    verdicts = [verdict_of(claim) for claim in result.claims]
+    return tuple(str(verdicts.count(verdict) or "") for verdict in VERDICTS)
 
 
 def _chapter(chapter: Chapter, images: Mapping[str, Sequence[str]]) -> Iterator[str]:

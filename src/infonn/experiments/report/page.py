@@ -13,7 +13,7 @@ from typing import Any
 from infonn import __version__
 from infonn.experiments.report.chapters import Chapter, chapters_of
 from infonn.experiments.report.evidence import VERDICTS, Table, evidence_tables, last_values, verdict_of
-from infonn.experiments.report.markdown import MANY_IMAGES, TARGETS_TITLE
+from infonn.experiments.report.markdown import MANY_IMAGES, TARGETS_TITLE, counts_of
 from infonn.experiments.report.results import Result
 
 KINDS = dict(zip(VERDICTS, ("yes", "no", "open", "open")))
@@ -32,9 +32,23 @@ def render_page(
     return Template(Path(__file__).with_name("page.html").read_text()).substitute(
         numbers="".join(f'<div class="number {kind}"><b>{count:,}</b>{what}</div>' for kind, count, what in numbers),
         contents="".join(f'<a href="#c{place}">{_text(c.heading)}</a>' for place, c in enumerate(chapters)),
+        overview=_overview([result for chapter in chapters for result in chapter.results]),
         chapters="\n".join(_chapter(place, chapter, images, drawings) for place, chapter in enumerate(chapters)),
         version=__version__,
     )
+
+
+def _overview(results: Sequence[Result]) -> str:
+    if not results:
+        return ""
+    rows = "".join(
+        f'<tr><td><a href="#{result.name}">{result.name}</a></td><td>{_text(result.title)}</td>'
+        + "".join(f"<td>{count}</td>" for count in counts_of(result))
+        + "</tr>"
+        for result in results
+    )
+    head = "".join(f"<th>{word}</th>" for word in ("experiment", "what it shows", *VERDICTS))
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 
 
 def _chapter(place: int, chapter: Chapter, images: Mapping[str, Sequence[Path]], drawings: Path) -> str:
