@@ -59,6 +59,8 @@ class CNN:
             raise DataError(
                 f"Images have shape {self.images.shape}; (items, height, width), at least 16 x 16, is right."
             )
+        if self.recipe.optimiser != "adam":
+            raise DataError(f'Optimiser "{self.recipe.optimiser}" is not for this network; it trains with adam.')
         if self.recipe.patience is not None and self.validation is None:
             raise DataError("This recipe stops early, so it needs validation items with their labels.")
 

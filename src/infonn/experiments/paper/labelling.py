@@ -162,6 +162,8 @@ def labels_table(curves: Sequence[Curve], targets: Sequence[float]) -> str:
 
 def _quartile_text(counts: Sequence[float]) -> str:
     low, middle, high = (_quantile(counts, q) for q in (0.25, 0.5, 0.75))
+    if low == high:
+        return _count_text(middle)
     return f"{_count_text(middle)} ({_count_text(low)} to {_count_text(high)})"
 
 
