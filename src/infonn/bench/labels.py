@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from statistics import median
 from time import perf_counter
@@ -149,7 +150,7 @@ def _class_draws(n_items: int) -> FloatArray:
     return logits
 
 
-def _seconds(run: object) -> float:
+def _seconds(run: Callable[[], object]) -> float:
     started = perf_counter()
-    run()  # type: ignore[operator]
+    run()
     return perf_counter() - started

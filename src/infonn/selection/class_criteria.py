@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +37,7 @@ class Margin:
         return _by_item(score, queries)
 
 
-def _by_item(score: object, queries: IntArray) -> FloatArray:
+def _by_item(score: Callable[[IntArray], FloatArray], queries: IntArray) -> FloatArray:
     items = queries[:, 0]
-    parts = [score(items[i : i + CHUNK_ITEMS]) for i in range(0, len(items), CHUNK_ITEMS)]  # type: ignore[operator]
+    parts = [score(items[i : i + CHUNK_ITEMS]) for i in range(0, len(items), CHUNK_ITEMS)]
     return np.concatenate(parts).astype(float) if parts else np.empty(0)

@@ -62,14 +62,12 @@ def strategy_named(method: str, n_classes: int, switch: int | None) -> tuple[Str
 
 
 @dataclass(frozen=True)
-class TestAccuracy:
+class HeldOutAccuracy:
     """Share of the test pictures whose class is predicted."""
 
     predict: Predict
     images: IntArray
     labels: IntArray
-
-    __test__ = False  # not a test, whatever its name
 
     def __call__(self, belief: Belief) -> float:
         return float((self.predict(belief, self.images).argmax(axis=1) == self.labels).mean())
@@ -125,7 +123,7 @@ def setups(
                 task=LabelTask(len(data.labels), data.classes, candidates),
                 strategy=strategy,
                 oracle=LabelOracle(data.labels),
-                measures={ACCURACY: TestAccuracy(predict, data.test_images, data.test_labels)},
+                measures={ACCURACY: HeldOutAccuracy(predict, data.test_images, data.test_labels)},
                 first=answers,
                 size=size,
                 rounds=rounds,
