@@ -39,7 +39,7 @@ class Field:
         self.worker.start()
         wait_until_up(self.port)
 
-    def people_arrive(self, seconds: float = 240.0, think_s: float = 0.02) -> None:
+    def people_arrive(self, seconds: float = 240.0, think_s: float = 0.02, seed: int = 0) -> None:
         """A crowd in a thread of its own, which answers until `people_leave`."""
         ready = threading.Event()
 
@@ -47,7 +47,7 @@ class Field:
             async def live() -> None:
                 self._stop, self._loop = asyncio.Event(), asyncio.get_running_loop()
                 ready.set()
-                plan = Plan("127.0.0.1", self.port, self.record.key, self.n_people, seconds, think_s)
+                plan = Plan("127.0.0.1", self.port, self.record.key, self.n_people, seconds, think_s, seed)
                 await visit(plan, self.crowd, self._stop)
 
             asyncio.run(live())
