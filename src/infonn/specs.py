@@ -30,7 +30,7 @@ TASKS = {
 }
 LEARNERS = {
     "mds": "infonn.learners.mds:MDS",
-    "posterior": "infonn.learners.posterior:Posterior",
+    "posterior": "infonn.learners.choice:posterior",
     "network": "infonn.learners.network:network",
     "logistic": "infonn.learners.classifier:SklearnClassifier",
     "head": "infonn.learners.heads:Head",
@@ -78,8 +78,8 @@ STORAGES = {
     "postgresql+psycopg": "infonn.storage.sql:SqlStorage",
 }
 DEFAULT_LEARNERS = {  # by task, and by whether the items bring features
-    ("similarity", False): "mds",
-    ("similarity", True): "mds",
+    ("similarity", False): "posterior",
+    ("similarity", True): "posterior",
     ("labels", False): "logistic",  # refuses items without features in its own words
     ("labels", True): "logistic",
 }

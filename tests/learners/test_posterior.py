@@ -53,7 +53,7 @@ def test_a_hybrid_goes_beyond_poor_features_and_embeds_new_items() -> None:
     hidden = rng.standard_normal((15, 2))
     features = hidden[:, :1] + 0.1 * rng.standard_normal((15, 1))  # knows one of two dimensions
     answers = answered(hidden, 160)
-    hybrid = Posterior(15, features=features, dims=2, **QUICK)
+    hybrid = Posterior(15, features=features, dims=2, embedder="hybrid", **QUICK)
     linear = Posterior(15, features=features, dims=2, embedder="linear", **QUICK)
     belief = hybrid.fit(answers, np.random.default_rng(0))
     by_features = linear.fit(answers, np.random.default_rng(0))
@@ -164,6 +164,16 @@ def test_draws_of_very_many_items_are_made_when_asked_for(monkeypatch: pytest.Mo
     assert isinstance(made.draws, LinearDraws)
     rows = np.array([3, 11])
     np.testing.assert_allclose(made.draws_of(rows), held.draws_of(rows))
+
+
+def test_answers_are_foreseen_better_by_the_right_features() -> None:
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((25, 3))
+    answers = answered(features, 100)
+    right = Posterior(25, features=features, **QUICK).fit(answers, np.random.default_rng(0))
+    wrong = Posterior(25, features=rng.permuted(features, axis=0), **QUICK).fit(answers, np.random.default_rng(0))
+    assert -np.log(3) < right.state["foreseen"] < 0
+    assert right.state["foreseen"] > wrong.state["foreseen"] + 0.1
 
 
 def test_labels_and_missing_features_are_refused() -> None:

@@ -49,6 +49,7 @@ class Population:
     r_hat: float = 1.0  # largest split R-hat of the watched distances and the likelihood
     drift: float = 0.0  # change of the mean log likelihood between the halves of the moves, in its deviations
     effective: float = 1.0  # share of the chains that the last answers left effective
+    foreseen: float = 0.0  # nats: mean log probability of answers before they were seen, late ones counting more
 
 
 def fresh(target: Target, n_chains: int, rng: Generator) -> Population:
@@ -70,13 +71,14 @@ def follow(
 ) -> Population:
     """The chains under all `choices`, the first `n_seen` of which they had seen already."""
     parameters = population.parameters.copy()
-    effective = 1.0
+    effective, foreseen = 1.0, population.foreseen
     if n_seen and n_seen < len(choices):
         new = choices.take(slice(n_seen, None))
         log_probs = kernels.answer_log_probs(
             parameters, target.shape, target.features, new.queries, new.stages, new.n_options
         )
         parameters, effective = resampled(parameters, log_probs.sum(axis=1), rng)
+        foreseen = _averaged(foreseen, n_seen, log_probs)
     inverse_mass, step = population.inverse_mass, population.step
     pairs = _watched_pairs(target.layout.n_items)
     traces, rates = [], []
@@ -102,9 +104,8 @@ def follow(
         step = float(np.clip(step * np.exp(rates[-1] - ACCEPTANCE), 1e-6, 2.0))
         inverse_mass = 1 / (MASS_MEMORY / inverse_mass + (1 - MASS_MEMORY) * _masses(squares, target))
     trace = np.concatenate(traces, axis=1)
-    return Population(
-        parameters, inverse_mass, step, float(rates[-1]), float(split_r_hat(trace).max()), _drift(trace), effective
-    )
+    r_hat, drift = float(split_r_hat(trace).max()), _drift(trace)
+    return Population(parameters, inverse_mass, step, float(rates[-1]), r_hat, drift, effective, foreseen)
 
 
 def resampled(parameters: FloatArray, log_weights: FloatArray, rng: Generator) -> tuple[FloatArray, float]:
@@ -137,6 +138,17 @@ def split_r_hat(trace: FloatArray) -> FloatArray:
     within = halves.var(axis=1, ddof=1).mean(axis=0)
     between = halves.mean(axis=1).var(axis=0, ddof=1)
     return np.sqrt((half - 1) / half + between / np.maximum(within, 1e-300))
+
+
+def _averaged(foreseen: float, n_seen: int, log_probs: FloatArray) -> float:
+    """The mean log probability of answers under the chains that had not seen them: (chains, new) -> a number.
+
+    Answer number t counts in proportion to t, so what the chains foresaw when they knew little is soon forgotten.
+    """
+    predicted = np.logaddexp.reduce(log_probs, axis=0) - np.log(len(log_probs))
+    new = n_seen + 1.0 + np.arange(len(predicted))
+    old = n_seen * (n_seen + 1) / 2
+    return float((old * foreseen + (new * predicted).sum()) / (old + new.sum()))
 
 
 def _masses(squares: FloatArray, target: Target) -> FloatArray:

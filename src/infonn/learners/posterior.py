@@ -26,6 +26,7 @@ from infonn.maths.responses import ResponseSettings
 from infonn.queries import Answers
 
 EmbedderName = Literal["free", "linear", "hybrid"]
+FORESEEN = "foreseen"  # in a belief's state: how likely answers were before they were seen
 Prior = tuple[float, float]  # mean and deviation of a normal; deviation 0 fixes
 
 # The same for every study, and wide; logs, and a logit.
@@ -48,7 +49,7 @@ MANY_NUMBERS = 50_000_000  # draws beyond that are made from the weights when th
 class Posterior:
     """Chains over a free embedding, a linear metric, or features with a shrunken offset per item: many draws.
 
-    `embedder` None: "hybrid" where the items have features, else "free". Settings that are None are learned;
+    `embedder` None: "linear" where the items have features, else "free". Settings that are None are learned;
     `prior_scale` is the deviation of a coordinate beforehand.
     """
 
@@ -111,7 +112,7 @@ class Posterior:
 
     @property
     def _kind(self) -> EmbedderName:
-        return self.embedder or ("free" if self.features is None else "hybrid")
+        return self.embedder or ("free" if self.features is None else "linear")
 
     @property
     def _unit(self) -> float:
@@ -175,6 +176,7 @@ class Posterior:
             "r_hat": np.array(population.r_hat),
             "drift": np.array(population.drift),
             "effective": np.array(population.effective),
+            FORESEEN: np.array(population.foreseen),
         }
         embedding, draws = self._embedded(parameters)
         return Belief(embedding, draws, response=response, state=state)
@@ -253,7 +255,8 @@ def _weights(parameters: FloatArray, layout: Layout) -> FloatArray:
 
 def _population(start: Belief) -> Population:
     assert start.state is not None
-    return Population(start.state["parameters"], start.state["inverse_mass"], float(start.state["step"]))
+    state = start.state
+    return Population(state["parameters"], state["inverse_mass"], float(state["step"]), foreseen=float(state[FORESEEN]))
 
 
 def _seen(start: Belief | None, answers: Answers, shape: tuple[int, int]) -> int | None:

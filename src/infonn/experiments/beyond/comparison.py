@@ -25,8 +25,8 @@ from infonn.experiments.statistics import (
 )
 from infonn.experiments.sweep import Claim
 from infonn.experiments.trial import Curve
-from infonn.framework import Strategy
-from infonn.learners.posterior import Posterior
+from infonn.framework import Learner, Strategy
+from infonn.learners.choice import posterior
 from infonn.selection.joint import info_nn_gaussian, info_nn_joint, info_nn_pairwise, info_nn_targets
 from infonn.selection.strategies import BATCH_POWER, info_nn, random
 
@@ -59,9 +59,9 @@ def strategy_of(method: str) -> Strategy:
     return made[method]()
 
 
-def default_learner(n_items: int, features: FloatArray | None = None, dims: int | None = None) -> Posterior:
+def default_learner(n_items: int, features: FloatArray | None = None, dims: int | None = None) -> Learner:
     """What a user gets who sets nothing; `dims` where the experiment gives them to every method."""
-    return Posterior(n_items, features=features, dims=dims)
+    return posterior(n_items, features=features, dims=dims)
 
 
 # --- judging -----------------------------------------------------------------------------------------------

@@ -1,0 +1,55 @@
+"""Side by side: the learner that foresees the answers has the say, and the say may change."""
+
+import numpy as np
+import pytest
+
+from infonn.errors import DataError
+from infonn.learners.choice import CHOSEN, Choice, posterior
+from infonn.learners.posterior import Posterior
+from infonn.oracles.distances import DistanceOracle
+from infonn.queries import Answers, draw_queries
+
+QUICK = {"n_chains": 16, "leaps": 5}
+LINEAR, FREE = 0, 1
+
+
+def answered(points: np.ndarray, n: int) -> Answers:
+    rng = np.random.default_rng(0)
+    queries = draw_queries(n, len(points), 3, rng)
+    return Answers(queries, DistanceOracle(points).answer(queries, rng))
+
+
+def test_good_features_have_the_say_and_place_new_items() -> None:
+    features = np.random.default_rng(1).standard_normal((30, 4))
+    learner = posterior(30, features=features, **QUICK)
+    belief = learner.fit(answered(features[:, :3], 80), np.random.default_rng(0))
+    assert int(belief.state[CHOSEN]) == LINEAR
+    assert belief.draws.shape == (16, 30, 4)
+    np.testing.assert_allclose(learner.embed(belief, features), belief.embedding, atol=1e-8)
+
+
+def test_useless_features_lose_the_say() -> None:
+    rng = np.random.default_rng(1)
+    points = rng.standard_normal((12, 2))
+    learner = posterior(12, features=rng.standard_normal((12, 2)), dims=2, **QUICK)
+    belief = learner.fit(answered(points, 120), np.random.default_rng(0))
+    assert int(belief.state[CHOSEN]) == FREE
+    with pytest.raises(DataError, match="hybrid"):
+        learner.embed(belief, points)
+
+
+def test_all_go_on_warm() -> None:
+    features = np.random.default_rng(1).standard_normal((15, 2))
+    answers = answered(features, 31)
+    learner = posterior(15, features=features, **QUICK)
+    start = learner.fit(answers.take(slice(0, 30)), np.random.default_rng(0))
+    belief = learner.fit(answers, np.random.default_rng(1), start)
+    assert [int(belief.state[f"{place}.seen"][0]) for place in (0, 1)] == [31, 31]
+    again = learner.fit(answers, np.random.default_rng(1), start)
+    assert np.array_equal(belief.draws, again.draws)
+
+
+def test_without_features_or_with_an_embedder_there_is_no_choice() -> None:
+    assert isinstance(posterior(5), Posterior)
+    assert isinstance(posterior(5, features=np.zeros((5, 2)), embedder="hybrid"), Posterior)
+    assert isinstance(posterior(5, features=np.zeros((5, 2))), Choice)
