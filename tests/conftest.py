@@ -15,11 +15,11 @@ def rng() -> np.random.Generator:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory):
+def postgres_server():
     """A PostgreSQL server that lives as long as this test process."""
     from databases import postgres
 
-    with postgres(tmp_path_factory.mktemp("postgres")) as server:
+    with postgres() as server:
         yield server
 
 

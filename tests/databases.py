@@ -1,6 +1,8 @@
 """Databases for tests: a SQLite file, or a PostgreSQL server of our own on a socket."""
 
 import itertools
+import shutil
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -49,9 +51,14 @@ class Postgres:
 
 
 @contextmanager
-def postgres(folder: Path):
-    server = Postgres(folder)
+def postgres():
+    """A server in a folder of its own: pytest closes its folders to the user that root lends to PostgreSQL."""
+    folder = Path(tempfile.mkdtemp(prefix="infonn-postgres-"))
     try:
-        yield server
+        server = Postgres(folder / "data")
+        try:
+            yield server
+        finally:
+            server.close()
     finally:
-        server.close()
+        shutil.rmtree(folder, ignore_errors=True)
