@@ -21,7 +21,7 @@ LAYERS = [
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 # Side by side, but these may look at their neighbour.
-ALLOWED = {("maths", "queries"), ("bench", "experiments"), ("web", "worker")}
+ALLOWED = {("maths", "queries"), ("bench", "experiments"), ("bench", "web"), ("bench", "worker"), ("web", "worker")}
 
 
 def imports_of(path: Path) -> set[str]:

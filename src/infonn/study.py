@@ -264,7 +264,7 @@ class Study:
             query=items,
             names=tuple(self.item_names[item] for item in items),
             options=options,
-            shown=tuple(int(i) for i in rng.permutation(len(options))),
+            shown=self._order(len(options), rng),
             kind=self.kind,
             purpose=purpose,
             strategy_asked=used,
@@ -273,6 +273,11 @@ class Study:
             score=score,
             created_at=time.time(),
         )
+
+    def _order(self, n_options: int, rng: Generator) -> tuple[int, ...]:
+        """Where options stand on the screen: at random, but classes keep their places, so that a hand finds them."""
+        order = rng.permutation(n_options)
+        return tuple(range(n_options)) if self.kind == "label" else tuple(int(i) for i in order)
 
 
 def check_same_study(name: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

@@ -23,6 +23,7 @@ from infonn.storage.memory import MemoryStorage
 from infonn.web.app import create_app
 from infonn.web.security import reset_owner_token
 from infonn.web.server import Limits
+from infonn.worker import Worker
 
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -84,13 +85,20 @@ def site() -> Iterator[Site]:
     url = f"http://127.0.0.1:{port}"
     app = create_app(storage, url, Limits(per_session=0, per_client=0, logins_per_minute=0))
     server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
+    stop = threading.Event()
+    threads = [
+        threading.Thread(target=server.run, daemon=True),
+        threading.Thread(target=Worker(storage).run, args=(stop,), daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
     while not server.started:
         time.sleep(0.01)
     yield Site(url, token, storage)
     server.should_exit = True
-    thread.join(timeout=5)
+    stop.set()
+    for thread in threads:
+        thread.join(timeout=5)
 
 
 @pytest.fixture
@@ -148,5 +156,6 @@ def picture() -> Any:
             page.screenshot(path=SCREENSHOTS / f"{name}{ending}.png", full_page=full)
         page.emulate_media(color_scheme="light")
         page.set_viewport_size(before)
+        page.wait_for_timeout(100)
 
     return take

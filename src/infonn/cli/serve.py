@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,8 +35,20 @@ def serve(
     workers: Annotated[int, typer.Option(help="Processes that fit models; 0 where others run.", min=0, max=64)] = 1,
     public_url: Annotated[str, typer.Option(help="How people reach this server, for the links.")] = "",
     proxy: Annotated[bool, typer.Option(help="Trust the client addresses a reverse proxy reports.")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Two ready studies to look at, kept until you stop.")] = False,
+    simulate: Annotated[int, typer.Option(help="Simulated people who answer the demo.", min=0, max=1000)] = 0,
 ) -> None:
     """Serve studies to people, and fit them as answers arrive."""
+    if demo and storage == STORAGE:
+        with tempfile.TemporaryDirectory(prefix="infonn-demo-") as folder:
+            _serve(f"sqlite:///{folder}/demo.db", host, port, workers, public_url, proxy, demo, simulate)
+    else:
+        _serve(storage, host, port, workers, public_url, proxy, demo, simulate)
+
+
+def _serve(
+    storage: str, host: str, port: int, workers: int, public_url: str, proxy: bool, demo: bool, simulate: int
+) -> None:
     import socket
 
     import uvicorn
@@ -50,9 +64,16 @@ def serve(
     url = public_url or f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
     token = first_owner_token(opened)
     app = create_app(opened, url)
+    demos = []
+    if demo:
+        from infonn.web.demo import Crowd, add_demos
+
+        demos = add_demos(opened)
     helpers = Helpers(storage, 0 if storage == "memory://" else workers)
     if storage == "memory://" and workers:
         helpers.work_in_thread(opened)
+    if demos and simulate:
+        helpers.in_thread(Crowd(opened, demos, simulate).run)
     _welcome(url, token, [(record.name, f"{url}/s/{record.key}") for record in opened.studies() if not record.archived])
     config = uvicorn.Config(
         app, host, port, log_level="warning", access_log=False, proxy_headers=proxy, timeout_keep_alive=75
@@ -101,8 +122,11 @@ class Helpers:
         """For a storage that only this process can see."""
         from infonn.worker import Worker
 
-        worker = Worker(storage)
-        self._threads.append(threading.Thread(target=worker.run, args=(self._stopping,), daemon=True))
+        self.in_thread(Worker(storage).run)
+
+    def in_thread(self, run: Callable[[threading.Event], None]) -> None:
+        """Run this beside the server until it stops."""
+        self._threads.append(threading.Thread(target=run, args=(self._stopping,), daemon=True))
         self._threads[-1].start()
 
     def stop(self) -> None:
@@ -143,7 +167,9 @@ def _welcome(url: str, token: str | None, links: list[tuple[str, str]]) -> None:
     if token is not None:
         typer.echo(f"Owner token, shown this once: {token}")
         typer.echo("Keep it; `infonn token reset` makes a new one.")
-    typer.echo(f"Owner's pages: {url}/")
+        typer.echo(f"Owner's pages, logged in: {url}/login#token={token}")
+    else:
+        typer.echo(f"Owner's pages: {url}/")
     for name, link in links:
         typer.echo(f"Participants of {name}: {link}")
     sys.stdout.flush()

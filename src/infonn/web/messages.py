@@ -240,6 +240,23 @@ class AccuracyOut(BaseModel):
     points: list[AccuracyPoint]
 
 
+class ForecastPoint(BaseModel):
+    """Expected accuracy after so many train answers, with a 90 % band."""
+
+    n_answers: int
+    accuracy: float
+    low: float
+    high: float
+
+
+class ForecastOut(BaseModel):
+    """What more answers would bring; `stop` where they are not expected to pay any more."""
+
+    points: list[ForecastPoint]
+    stop: bool
+    sentences: list[str]
+
+
 class EmbeddedItem(BaseModel):
     index: int
     name: str

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import replace
+from math import factorial
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
@@ -18,7 +20,7 @@ from infonn.formats import bundle, cblearn, next, salmon
 from infonn.formats.csv import answer_rows, read_csv, read_json_lines, write_csv, write_json_lines, write_parquet
 from infonn.framework import Answered, LiveStorage
 from infonn.records import ItemFile, StudyRecord
-from infonn.specs import items_of, new_record
+from infonn.specs import check_spec, items_of, new_record
 from infonn.web.live import serving_for
 from infonn.web.messages import (
     AccuracyOut,
@@ -28,6 +30,7 @@ from infonn.web.messages import (
     EmbeddedItem,
     EmbeddingOut,
     ExcludeIn,
+    ForecastOut,
     ImportOut,
     LoginIn,
     Name,
@@ -38,6 +41,7 @@ from infonn.web.messages import (
     StudyIn,
     StudyOut,
 )
+from infonn.web.outlook import outlook
 from infonn.web.people import people_table
 from infonn.web.security import COOKIE, LOGIN_S
 from infonn.web.server import Server, server_of
@@ -214,8 +218,14 @@ def accuracy(record: Stored, server: ServerOf) -> AccuracyOut:
                     at=measured.get("at", 0.0),
                 )
             )
-    chance = 1 / record.spec.get("queries", {}).get("candidates", 3)
-    return AccuracyOut(chance=chance, points=points)
+    return AccuracyOut(chance=_chance(check_spec(record.spec)["queries"]), points=points)
+
+
+@router.get("/studies/{name}/forecast", dependencies=[Owner])
+def forecast(record: Stored, server: ServerOf) -> ForecastOut:
+    """How many more answers? Where the accuracy curve is going, and whether it pays to ask on."""
+    measured = accuracy(record, server)
+    return outlook(measured.points, measured.chance, record.spec.get("budget", {}).get("answers", 0))
 
 
 @router.get("/studies/{name}/embedding", dependencies=[Owner])
@@ -426,6 +436,12 @@ def _create(server: Server, spec: dict[str, Any], items: ItemSet, files: list[It
     if not isinstance(name, str) or not _is_name(name):
         raise DataError('[study] name is needed: up to 80 letters, digits, spaces, "-", "_" and ".".')
     return _study_out(server, put_study(server.storage, spec, items, files))
+
+
+def _chance(queries: Mapping[str, Any]) -> float:
+    """Accuracy of a guess."""
+    n = {"label": len(queries["classes"]), "ranking": factorial(queries["candidates"])}
+    return 1 / max(1, n.get(queries["kind"], queries["candidates"]))
 
 
 def _restore(server: Server, data: bytes, name: str | None) -> StudyOut:

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
 import nh3
-from fastapi import APIRouter, Depends
-from fastapi.responses import HTMLResponse, Response
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from infonn.errors import StudyError
 from infonn.web.live import LiveStudy
+from infonn.web.messages import question_view
 from infonn.web.participants import study_view
+from infonn.web.security import COOKIE
 from infonn.web.server import Server, server_of
 
 HERE = Path(__file__).parent
+PREVIEWED = 5  # questions of a preview
 
 router = APIRouter(include_in_schema=False)
 ServerOf = Annotated[Server, Depends(server_of)]
@@ -60,6 +65,71 @@ def _message(language: str, name: str, status: int) -> HTMLResponse:
     page = _page("message.html", language=language, heading=texts[f"{name}_heading"], text=texts[f"{name}_text"])
     page.status_code = status
     return page
+
+
+# --- owners ----------------------------------------------------------------------------------------
+
+
+def _stranger(request: Request, server: Server) -> Response | None:
+    """The way to the login for whoever has not logged in."""
+    if server.gate.is_login(request.cookies.get(COOKIE, ""), time.time()):
+        return None
+    return RedirectResponse(f"/login?next={request.url.path}", 303)
+
+
+@router.get("/")
+def home() -> Response:
+    return RedirectResponse("/studies", 303)
+
+
+@router.get("/login")
+def login() -> HTMLResponse:
+    """Asks for the owner's token; `#token=...` in the link fills it in and never reaches a log."""
+    return _page("login.html")
+
+
+@router.get("/studies")
+def studies(request: Request, server: ServerOf) -> Response:
+    """All studies."""
+    return _stranger(request, server) or _page("studies.html")
+
+
+@router.get("/studies/new")
+def new_study(request: Request, server: ServerOf) -> Response:
+    """Create a study from files."""
+    languages = sorted(file.stem for file in (HERE / "texts").glob("*.json"))
+    return _stranger(request, server) or _page("new.html", languages=languages)
+
+
+@router.get("/studies/{name}")
+def dashboard(name: str, request: Request, server: ServerOf) -> Response:
+    """One study, live."""
+    return _stranger(request, server) or _owned(name, server, "dashboard.html")
+
+
+@router.get("/studies/{name}/preview")
+def preview(name: str, request: Request, server: ServerOf) -> Response:
+    """The participants' page with a few random questions, of which nothing is stored."""
+    if (stranger := _stranger(request, server)) is not None:
+        return stranger
+    try:
+        study = server.studies.by_key(server.storage.study(name).key)
+    except StudyError:
+        study = None
+    if study is None:
+        return _message("en", "not_found", 404)
+    practice = list(study.serving.practice)
+    drawn = [study.serving.draw("train") for _ in range(PREVIEWED)] if study.serving.draw else []
+    questions = practice + [question for question in drawn if question is not None]
+    return _participant_page(study, [question_view(study, question).model_dump() for question in questions])
+
+
+def _owned(name: str, server: Server, template: str) -> HTMLResponse:
+    try:
+        record = server.storage.study(name)
+    except StudyError:
+        return _message("en", "not_found", 404)
+    return _page(template, name=record.name, page={"name": record.name})
 
 
 # --- templates, texts and static files -------------------------------------------------------------

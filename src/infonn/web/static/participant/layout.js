@@ -36,6 +36,7 @@ export function labelBoxes(n, width, height, withPictures) {
   const rows = Math.ceil(n / columns);
   const picture = withPictures ? Math.max(40, Math.min(option - 22, 96, (height * 0.52) / rows - 58)) : 0;
   const optionHeight = picture + 58;
-  const side = Math.max(110, Math.min(width, 420, height - rows * (optionHeight + 9) - GAP));
-  return { side, option, optionHeight: Math.min(optionHeight, withPictures ? optionHeight : 52), picture };
+  const side = Math.max(110, Math.min(width, 320, height - rows * (optionHeight + 9) - GAP));
+  const across = columns * (option + 9.5);
+  return { side, option, across, optionHeight: Math.min(optionHeight, withPictures ? optionHeight : 52), picture };
 }

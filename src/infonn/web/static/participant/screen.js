@@ -69,6 +69,7 @@ export class Screen {
       style.setProperty("--cell-width", `${side}px`);
       style.setProperty("--cell-height", `${side}px`);
       style.setProperty("--option-width", built.searched ? "11rem" : `${sizes.option}px`);
+      style.setProperty("--options-width", built.searched ? "100%" : `${sizes.across}px`);
       style.setProperty("--option-height", `${built.searched ? 48 : sizes.optionHeight}px`);
       style.setProperty("--option-picture", `${sizes.picture}px`);
     } else {

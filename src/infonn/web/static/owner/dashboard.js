@@ -1,0 +1,137 @@
+// One study, live: asked for every two seconds, drawn anew where something changed.
+
+import { $, h, pageData } from "../shared/dom.js";
+import { call, copy, download, notice, study } from "./api.js";
+import { asFile, drawAccuracy, percent, sparkline } from "./chart.js";
+import { ItemMap } from "./map.js";
+import { People, ago } from "./people.js";
+
+const EVERY_MS = 2000;
+const EXPORTS = [
+  ["Answers (CSV)", "export?format=csv"],
+  ["JSON lines", "export?format=jsonl"],
+  ["Parquet", "export?format=parquet"],
+  ["Salmon", "export?format=salmon"],
+  ["NEXT", "export?format=next"],
+  ["cblearn", "export?format=cblearn"],
+];
+
+const { name } = pageData();
+const base = study(name);
+const map = new ItemMap($("#map"), $("#map-caption"));
+const people = new People(name);
+let seen = { model: undefined, answers: undefined };
+let points = [];
+let embedding = null;
+
+async function look() {
+  const status = await call("GET", `${base}/status`);
+  const answers = JSON.stringify([status.answers, status.skipped, status.undone, status.people]);
+  const work = [];
+  if (status.model_at !== seen.model) work.push(drawCurve(status), drawMap(status));
+  if (answers !== seen.answers || status.model_at !== seen.model) work.push(people.update());
+  await Promise.all(work);
+  seen = { model: status.model_at, answers };
+  tiles(status);
+  alerts(status);
+}
+
+async function drawCurve(status) {
+  const [accuracy, forecast] = await Promise.all([call("GET", `${base}/accuracy`), call("GET", `${base}/forecast`)]);
+  points = byAnswers(accuracy.points);
+  drawAccuracy($("#accuracy"), { points, ahead: forecast.points, chance: accuracy.chance, goal: status.goal });
+  const keys = [["line", "measured, with its 95 % interval"], ["ahead", "forecast, with a 90 % band"]].slice(0, forecast.points.length ? 2 : 1);
+  $("#legend").replaceChildren(...keys.flatMap(([kind, text]) => [h("span", { class: `key ${kind}` }), text]));
+  $("#outlook").classList.toggle("stop", forecast.stop);
+  $("#outlook").replaceChildren(...forecast.sentences.map((sentence) => h("p", {}, sentence)));
+  const rows = [...points].reverse().slice(0, 200).map((p) =>
+    h("tr", {}, [p.n_answers.toLocaleString(), percent(p.accuracy, 1), `${percent(p.low)} – ${percent(p.high)}`, p.n_hold_out].map((cell) => h("td", {}, `${cell}`))),
+  );
+  const head = ["Answers", "Accuracy", "95 % interval", "Hold-out answers"].map((text) => h("th", { scope: "col" }, text));
+  $("#accuracy-table").replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)));
+}
+
+/** One point for each number of answers: the last one measured. */
+function byAnswers(all) {
+  return [...new Map(all.map((point) => [point.n_answers, point])).values()].sort((a, b) => a.n_answers - b.n_answers);
+}
+
+async function drawMap(status) {
+  if (status.model_at === null) return;
+  embedding = await call("GET", `${base}/embedding`);
+  map.update(embedding.items);
+}
+
+function tiles(status) {
+  const last = points.at(-1);
+  const all = [
+    tile("Answers", status.answers.train.toLocaleString(), `of ${status.goal.toLocaleString()}; ${status.answers.hold_out} hold-out, ${status.skipped + status.cannot_tell} skipped`),
+    tile("Accuracy", last ? percent(last.accuracy) : "–", last ? `${percent(last.low)} to ${percent(last.high)}` : "no hold-out answers yet"),
+    tile("Answers a minute", status.answers_last_minute, sparkline(points) ?? "in the last minute"),
+    tile("People at work", status.people_at_work, `${status.people} in all`),
+    tile("Questions ready", status.queue, `${status.leased} on people’s screens`, status.queue === 0 && status.people_at_work > 0),
+    tile("Staleness", status.unseen_median, `answers the model had not seen; 95 %: ${status.unseen_p95}`),
+    tile("Random stand-ins", percent(status.fallback_share, 1), `${status.fallback} of ${status.asked} questions`, status.fallback_share > 0.01),
+    tile("Last fit", ago(status.model_at), status.model_at ? `${status.model_answers} answers, ${status.fit_seconds.toFixed(2)} s${status.up_to_date ? "" : "; more have come"}` : "waiting for answers"),
+  ];
+  $("#tiles").replaceChildren(...all);
+}
+
+function tile(title, value, note, bad = false) {
+  return h("div", { class: `tile${bad ? " bad" : ""}` }, h("dt", {}, title), h("dd", { class: "value" }, `${value}`), h("dd", { class: "note" }, note));
+}
+
+function alerts(status) {
+  const lines = [...(status.error ? [[status.error, "error"]] : []), ...status.warnings.map((text) => [text, "warning"])];
+  const text = JSON.stringify(lines);
+  if (text === alerts.shown) return;
+  alerts.shown = text;
+  $("#alerts").replaceChildren(...lines.map(([sentence, kind]) => h("li", { class: kind }, sentence)));
+}
+
+async function describe() {
+  const one = await call("GET", base);
+  $("#link").textContent = one.link;
+  $("#go-preview").href = `${base}/preview`;
+  $("#go-answer").href = `/s/${one.key}?participant=owner`;
+  $("#ended").hidden = !one.archived;
+  $("#archive").textContent = one.archived ? "Open it again" : "End the study";
+  $("#archive").onclick = async () => {
+    await call("PATCH", base, { archived: !one.archived });
+    notice(one.archived ? "The study is open again." : "The study has ended; its link says so.", () => call("PATCH", base, { archived: one.archived }).then(describe), "Undo");
+    describe();
+  };
+}
+
+function exports() {
+  const links = EXPORTS.map(([title, path]) => h("a", { class: "button", href: `/api${base}/${path}`, download: "" }, title));
+  const places = h("button", { type: "button", onclick: saveEmbedding }, "Embedding (CSV)");
+  const all = h("a", { class: "button main", href: `/api${base}/bundle`, download: "" }, "Everything");
+  $("#exports").replaceChildren(...links, places, all);
+}
+
+function saveEmbedding() {
+  if (!embedding) return notice("There is no embedding yet.");
+  const dims = embedding.items[0].coordinates.map((_, d) => `x${d + 1}`);
+  const rows = embedding.items.map((item) => [item.index, `"${item.name.replaceAll('"', '""')}"`, ...item.coordinates].join(","));
+  download(`${name}-embedding.csv`, "text/csv", `${["item", "name", ...dims].join(",")}\n${rows.join("\n")}\n`);
+}
+
+async function keepLooking() {
+  try {
+    if (!document.hidden) await look();
+    $("#notice").dataset.lost && (notice(""), delete $("#notice").dataset.lost);
+  } catch (problem) {
+    if (problem.status === undefined && !(problem instanceof TypeError)) throw problem;
+    notice("The server cannot be reached; trying again.");
+    $("#notice").dataset.lost = "yes";
+  }
+  setTimeout(keepLooking, EVERY_MS);
+}
+
+$("#copy").addEventListener("click", (event) => copy($("#link").textContent, event.target));
+$("#save-accuracy").addEventListener("click", () => download(`${name}-accuracy.svg`, "image/svg+xml", asFile($("#accuracy svg"))));
+$("#save-map").addEventListener("click", () => download(`${name}-map.svg`, "image/svg+xml", asFile($("#map svg"))));
+exports();
+describe();
+keepLooking();

@@ -1,0 +1,31 @@
+// The token may come in the link, behind the #: it is never part of a request line, so no log has it.
+
+import { $ } from "../shared/dom.js";
+import { call } from "./api.js";
+
+const next = new URLSearchParams(location.search).get("next") ?? "";
+const target = /^\/(?![/\\])/.test(next) ? next : "/studies";
+
+async function logIn(token) {
+  $("#problem").textContent = "";
+  try {
+    await call("POST", "/login", { token });
+    location.replace(target);
+  } catch (problem) {
+    $("#problem").textContent = problem.message;
+  }
+}
+
+$("#login").addEventListener("submit", (event) => {
+  event.preventDefault();
+  logIn($("#token").value.trim());
+});
+function logInFromLink() {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (!given) return;
+  history.replaceState(null, "", location.pathname + location.search);
+  logIn(given);
+}
+
+addEventListener("hashchange", logInFromLink);
+logInFromLink();

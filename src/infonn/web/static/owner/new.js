@@ -1,0 +1,110 @@
+// A new study from files.
+
+import { $, h } from "../shared/dom.js";
+import { call, copy, study } from "./api.js";
+import { dropped, look } from "./files.js";
+
+const SHOWN = 12;
+let chosen = null;
+
+const sentences = (place, all) => $(place).replaceChildren(...all.map((text) => h("li", {}, text)));
+const value = (id) => $(`#${id}`).value.trim();
+const number = (id) => Number(value(id));
+const task = () => $("input[name=task]:checked").value;
+
+async function take(list) {
+  chosen = await look(list);
+  sentences("#problems", chosen.problems);
+  $("#found").hidden = !chosen.files.length;
+  const n = chosen.items.length;
+  $("#found-text").textContent = chosen.kind === "zip" ? `${chosen.files[0].name}, to be opened by the server.` : `${n.toLocaleString()} items, such as:`;
+  $("#found-items").replaceChildren(...chosen.items.slice(0, SHOWN).map(thumb));
+  if (!value("name")) $("#name").value = suggestion();
+}
+
+function thumb({ name, file }) {
+  return h("li", { title: name }, file ? h("img", { src: URL.createObjectURL(file), alt: name }) : name);
+}
+
+function suggestion() {
+  const [file] = chosen.files;
+  const folder = file?.webkitRelativePath?.split("/")[0];
+  return (folder || file?.name || "").replace(/\.\w+$/, "").replace(/[^A-Za-z0-9 _.-]+/g, " ").trim().slice(0, 80);
+}
+
+function settings() {
+  const labels = task() === "labels";
+  const people = {
+    title: value("title"),
+    question: value("question"),
+    instructions: $("#instructions").value,
+    consent: $("#consent").value,
+    language: value("language"),
+    per_person: number("per-person"),
+    overlap: number("overlap"),
+    hold_out: number("hold-out") / 100,
+    completion_code: value("code"),
+    completion_url: value("url"),
+  };
+  const queries = { candidates: number("candidates") };
+  if (labels) queries.classes = value("classes").split(/[\n,]+/).map((name) => name.trim()).filter(Boolean);
+  return { study: { name: value("name"), task: task() }, queries, budget: { answers: number("answers") }, people };
+}
+
+/** What the form lacks, in words. */
+function lacks() {
+  const missing = [];
+  if (!chosen?.files.length) missing.push("Choose the files first: images, a ZIP or a CSV.");
+  if (chosen?.problems.length) missing.push("Some files have problems; they are listed above.");
+  for (const field of $("#new").querySelectorAll("input, select, textarea")) {
+    if (field.checkValidity()) continue;
+    const label = $(`label[for=${field.id}]`)?.firstChild.textContent.trim() ?? field.id;
+    missing.push(field.id === "name" && field.value ? "The name may have letters, digits, spaces, “-”, “_” and “.”, and begins with a letter or digit." : `${label}: ${field.validationMessage}`);
+  }
+  if (task() === "labels" && settings().queries.classes.length < 2) missing.push("Name at least two classes.");
+  return missing;
+}
+
+async function create(event) {
+  event.preventDefault();
+  const missing = lacks();
+  sentences("#refusals", missing);
+  if (missing.length) return;
+  const form = new FormData();
+  form.append("settings", JSON.stringify(settings()));
+  for (const file of chosen.files) form.append("files", file, file.name);
+  if ($("#features").files[0]) form.append("features", $("#features").files[0]);
+  $("#create").disabled = true;
+  $("#busy").textContent = "Reading the files …";
+  try {
+    show(await call("POST", "/studies/upload", form));
+  } catch (problem) {
+    sentences("#refusals", [problem.message]);
+  }
+  $("#create").disabled = false;
+  $("#busy").textContent = "";
+}
+
+function show(made) {
+  $("#new").hidden = true;
+  $("#done").hidden = false;
+  $("#link").textContent = made.link;
+  $("#go-preview").href = `${study(made.name)}/preview`;
+  $("#go-answer").href = `/s/${made.key}?participant=owner`;
+  $("#go-study").href = study(made.name);
+  $("#done-heading").focus();
+}
+
+for (const id of ["files", "folder"]) $(`#${id}`).addEventListener("change", (event) => take(event.target.files));
+const drop = $("#drop");
+for (const name of ["dragenter", "dragover"]) drop.addEventListener(name, (event) => (event.preventDefault(), drop.classList.add("over")));
+for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => drop.classList.remove("over"));
+drop.addEventListener("drop", async (event) => {
+  event.preventDefault();
+  take(await dropped(event.dataTransfer));
+});
+for (const radio of document.querySelectorAll("input[name=task]")) {
+  radio.addEventListener("change", () => ($("#classes-field").hidden = task() !== "labels"));
+}
+$("#new").addEventListener("submit", create);
+$("#copy").addEventListener("click", (event) => copy($("#link").textContent, event.target));
