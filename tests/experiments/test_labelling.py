@@ -141,3 +141,15 @@ def test_digits_in_miniature(tmp_path):
     results = miniature(digits.EXPERIMENT, tmp_path, methods=digits.METHODS, members=2)
     assert len(results["curves"]) == len(digits.METHODS)
     assert all(0.4 < c["measures"][ACCURACY][-1] <= 1 for c in results["curves"])
+
+
+def test_selected_items_lie_on_one_map(tiny, tmp_path):
+    from infonn.experiments.paper import mnist_selected
+
+    settings = {"steps": 2, "pool": None, "mapped": 60, "projection": "pca", "first": 30, "size": 6}
+    results = miniature(mnist_selected.EXPERIMENT, tmp_path, **settings)
+    curves = results["curves"]
+    assert [c["method"] for c in curves] == list(mnist_selected.METHODS)
+    assert all(c["measures"]["x"] == curves[0]["measures"]["x"] for c in curves)
+    assert [sum(c["measures"]["chosen"]) for c in curves] == [6, 6, 6]
+    assert (tmp_path / "selected.png").exists()
