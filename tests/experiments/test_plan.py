@@ -36,6 +36,7 @@ def test_the_saving_is_a_ratio_of_medians_inside_its_interval() -> None:
 
 def test_no_saving_is_claimed_beyond_what_was_simulated() -> None:
     assert saving(np.array([50.0, 60, 70]), np.array([math.inf, math.inf, 90])) is None
+    assert saving(np.array([50.0, 60]), np.array([100.0, 90])) is None  # no interval from two trials
 
 
 def test_trials_end_at_the_target_and_repeat_with_the_seed() -> None:

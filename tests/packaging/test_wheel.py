@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 STUDY = """
 import infonn, sys
 assert infonn.__file__.startswith(sys.prefix), infonn.__file__
-study = infonn.create_study(["a", "b", "c", "d", "e"], first=3, storage="jsonl:///study.jsonl")
+study = infonn.create_study(["a", "b", "c", "d", "e"], first=3, learner="mds", storage="jsonl:///study.jsonl")
 for _ in range(6):
     study.tell(study.ask()[0].id, 0)
 print(study.embedding().shape)

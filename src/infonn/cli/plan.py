@@ -28,7 +28,7 @@ def plan(
     from rich.console import Console
 
     from infonn.experiments.journal import write_json
-    from infonn.experiments.plan import ACTIVE, MEASURE, RANDOM, Wanted, counts_of, estimate, run_plan, saving
+    from infonn.experiments.plan import ACTIVE, FEWEST, MEASURE, RANDOM, Wanted, counts_of, estimate, run_plan, saving
     from infonn.plots.look import save
     from infonn.plots.plan import Trials, draw_plan
 
@@ -60,6 +60,10 @@ def plan(
     if ratio is not None:
         console.print(
             f"{ACTIVE} needs {ratio.ratio:.2f} of random's answers (95 % interval {ratio.low:.2f} to {ratio.high:.2f})."
+        )
+    if len(counts[ACTIVE]) < min(FEWEST, trials):
+        console.print(
+            f"[yellow]Too few studies for an interval; give it more time: --seconds {3 * seconds:.0f}.[/yellow]"
         )
     console.print(f"Learner {curves[0].learner}. Plot: [bold]{written[1]}[/bold]; numbers: {out / 'plan.json'}.")
 

@@ -26,6 +26,7 @@ from infonn.tasks.similarity import SimilarityTask
 MEASURE = "triplet_accuracy"
 ACTIVE, RANDOM = SPEC["strategy"]["name"], "random"
 ENOUGH = 2  # rounds in a row at the target end a trial
+FEWEST = 3  # trials that an interval needs
 CHAINS = 24  # of a posterior: half of what a live study has, so that more trials fit into a minute
 
 Report = Callable[[int, int, int], None]  # trial, trials, answers so far
@@ -162,7 +163,9 @@ def estimate(counts: FloatArray) -> Estimate:
 
 
 def saving(active: FloatArray, random: FloatArray, n_resamples: int = 10_000) -> Saving | None:
-    """The ratio of medians, trials resampled in pairs; None where a median is beyond what was simulated."""
+    """The ratio of medians, trials resampled in pairs; None where a median was not reached, or from too few trials."""
+    if len(active) < FEWEST:
+        return None
     rows = default_rng(0).integers(0, len(active), (n_resamples, len(active)))
     medians: list[Any] = [
         np.quantile(np.vstack([counts, counts[rows]]), 0.5, axis=1, method="inverted_cdf")
