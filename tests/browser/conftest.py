@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from browser.sites import Site
 from infonn.storage.memory import MemoryStorage
@@ -30,6 +30,8 @@ FLAGS = [
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
 SCREENSHOTS = Path(__file__).parents[2] / "runs" / "screenshots"
+PATIENCE_MS = 20_000  # on a busy machine; nothing here waits longer than it has to
+expect.set_options(timeout=PATIENCE_MS)
 PHONE = {"width": 390, "height": 844}
 WIDE = {"width": 1280, "height": 800}
 
@@ -110,7 +112,7 @@ def new_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Any]:
     def open_page(**settings: Any) -> Page:
         context = browser.new_context(**{"viewport": WIDE, "reduced_motion": "reduce", **settings})
         opened.append(context)
-        context.set_default_timeout(8000)
+        context.set_default_timeout(PATIENCE_MS)
         watch(context, problems)
         return context.new_page()
 

@@ -19,8 +19,10 @@ def answer_for(storage: LiveStorage, record: StudyRecord, people: int, each: int
     for _ in range(each):
         for name in names:
             (question,) = storage.serve(record.name, name, 1, study.serving)
+            n = len(question.options)
             distances = [abs((option.item or 0) - question.query[0]) for option in question.options]
-            response = int(np.argmin(distances)) if rng.random() < 0.9 else int(rng.integers(len(distances)))
+            right = question.query[0] * n // 12 if question.kind == "label" else int(np.argmin(distances))
+            response = right if rng.random() < 0.9 else int(rng.integers(n))
             seconds = float(rng.lognormal(0.5, 0.4))
             given = Answer(secrets.token_hex(16), question.id, name, response, response_time_s=seconds)
             storage.exchange(record.name, given, 1, study.serving)

@@ -6,6 +6,7 @@ import io
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from PIL import Image, ImageDraw
 
 from infonn.framework import Answered
@@ -30,17 +31,21 @@ class Site:
     storage: MemoryStorage
     made: int = 0
 
-    def study(self, kind: str = "text", **people: Any) -> StudyRecord:
-        """A new study of fruits: their names, or pictures of blobs."""
+    def study(self, kind: str = "text", queries: dict[str, Any] | None = None, **people: Any) -> StudyRecord:
+        """A new study of fruits: their names, or pictures of blobs; with `classes` in `queries`, one to label."""
         self.made += 1
         items, files = blobs() if kind == "image" else ([Item(name) for name in FRUITS], [])
+        queries = {"candidates": 3, "first": 5, **(queries or {})}
+        task = "labels" if "classes" in queries else "similarity"
         spec = {
-            "study": {"name": f"{kind} {self.made}", "seed": self.made},
-            "queries": {"candidates": 3, "first": 5},
+            "study": {"name": f"{kind} {self.made}", "seed": self.made, "task": task},
+            "queries": queries,
             "people": {"title": "Fruits and their likeness", **people},
         }
-        record = new_record(spec, items_of([(item.name, None) for item in items], None))
-        self.storage.create_study(record, items, None, files)
+        angles = np.arange(len(items)) / 2
+        features = np.column_stack([np.cos(angles), np.sin(angles)]) if task == "labels" else None
+        record = new_record(spec, items_of([(item.name, None) for item in items], features))
+        self.storage.create_study(record, items, features, files)
         return record
 
     def link(self, record: StudyRecord, query: str = "") -> str:

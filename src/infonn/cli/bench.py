@@ -22,14 +22,16 @@ def bench(
 ) -> None:
     """Measure speed and memory side by side with the plain way to do the same.
 
-    `infonn bench serve` instead lets a crowd answer at a server on this machine.
+    `infonn bench serve` instead lets a crowd answer at a server on this machine, and `infonn bench page` measures in a
+    browser how long it takes from a choice to the next question.
     """
     import json as writer
 
-    if names == ["serve"]:
+    if names in (["serve"], ["page"]):
+        from infonn.bench.page import bench_page
         from infonn.bench.serve import bench_serve
 
-        figures = bench_serve(storage, people, seconds)
+        figures = bench_page() if names == ["page"] else bench_serve(storage, people, seconds)
         text = writer.dumps(figures, indent=1)
         typer.echo(text)
         if json is not None:

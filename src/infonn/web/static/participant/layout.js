@@ -34,7 +34,7 @@ export function labelBoxes(n, width, height, withPictures) {
   const columns = Math.max(2, Math.min(n, Math.floor((width + 9) / (wanted + 9)), n > 5 ? Math.ceil(n / 2) : n));
   const option = Math.min(190, Math.floor((width - 9 * (columns - 1)) / columns) - 1);
   const rows = Math.ceil(n / columns);
-  const picture = withPictures ? Math.max(40, Math.min(option - 22, 96, (height * 0.52) / rows - 58)) : 0;
+  const picture = withPictures ? Math.max(40, Math.min(option - 22, n <= 5 ? 150 : 96, (height * 0.52) / rows - 58)) : 0;
   const optionHeight = picture + 58;
   const side = Math.max(110, Math.min(width, 320, height - rows * (optionHeight + 9) - GAP));
   const across = columns * (option + 9.5);

@@ -1,0 +1,92 @@
+"""axe-core finds no fault on any page, in light and dark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from browser.people import answer_for
+from browser.sites import CONSENT, INSTRUCTIONS, Site
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def faults(page: Page, axe: str) -> list[str]:
+    """What axe-core complains about, one line for each element."""
+    page.evaluate(axe)
+    found: dict[str, Any] = page.evaluate(
+        "rules => axe.run(document, { runOnly: { type: 'tag', values: rules } })", RULES
+    )
+    return [
+        f"{fault['id']} ({fault['impact']}): {fault['help']}: {node['html'][:140]}"
+        for fault in found["violations"]
+        for node in fault["nodes"]
+    ]
+
+
+def check(page: Page, axe: str, where: str) -> None:
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        found = faults(page, axe)
+        assert not found, f"{where}, {scheme}:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize("kind", ["text", "image"])
+def test_participants_pages(site: Site, new_page, axe: str, kind: str) -> None:
+    practice = [{"reference": "lemon", "candidates": ["lime", "cherry", "fig"], "expected": "lime"}]
+    record = site.study(
+        kind, instructions=INSTRUCTIONS, consent=CONSENT, practice=practice, per_person=1, completion_code="X1"
+    )
+    page = new_page()
+    page.goto(site.link(record))
+    check(page, axe, "welcome")
+    page.check("#consent")
+    page.click("#start")
+    for where in ("practice", "question"):
+        page.wait_for_selector("#stage[data-open]")
+        page.wait_for_timeout(170)
+        check(page, axe, where)
+        if where == "question":
+            page.click("#help-button")
+            check(page, axe, "help")
+            page.click("#help-close")
+        page.locator(".choice").first.click()
+        if where == "practice":
+            check(page, axe, "feedback")
+            page.click("#feedback-next")
+    expect(page.locator("#end")).to_be_visible()
+    check(page, axe, "end")
+
+
+def test_label_pages(site: Site, new_page, axe: str) -> None:
+    for classes in (["pome", "stone", "citrus"], [f"class {i}" for i in range(20)]):
+        page = new_page()
+        page.goto(site.link(site.study("image", {"classes": classes})))
+        page.click("#start")
+        page.wait_for_selector("#stage[data-open]")
+        check(page, axe, f"{len(classes)} classes")
+
+
+def test_owners_pages(site: Site, new_page, axe: str) -> None:
+    record = site.study("image", hold_out=0.3)
+    answer_for(site.storage, record, people=3, each=12)
+    page = new_page()
+    page.goto(f"{site.url}/login")
+    check(page, axe, "login")
+    page.goto(f"{site.url}/login#token={site.token}")
+    page.wait_for_selector(".study-card")
+    check(page, axe, "studies")
+    page.goto(f"{site.url}/studies/new")
+    check(page, axe, "new study")
+    page.goto(f"{site.url}/studies/{record.name}")
+    expect(page.locator("#accuracy circle")).to_be_visible()
+    expect(page.locator("#people tbody tr")).to_have_count(3)
+    check(page, axe, "dashboard")
+
+
+def test_other_pages(site: Site, new_page, axe: str) -> None:
+    page = new_page()
+    page.goto(f"{site.url}/s/none")
+    check(page, axe, "no study")

@@ -1,0 +1,107 @@
+"""Label questions with the nearest labelled example of each class, type-ahead, and rankings."""
+
+from __future__ import annotations
+
+import math
+
+from playwright.sync_api import Page, expect
+
+from browser.people import answer_for
+from browser.sites import Site
+
+
+def begin(page: Page, link: str) -> None:
+    page.goto(link)
+    page.click("#start")
+    ready(page)
+
+
+def ready(page: Page) -> None:
+    page.wait_for_selector("#question:not([hidden]) #stage[data-open]")
+    page.wait_for_timeout(170)
+
+
+def wait_until(page: Page, done) -> None:
+    for _ in range(400):
+        if done():
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError("it did not happen within 20 s")
+
+
+def test_a_label_question_shows_an_example_of_each_class(site: Site, new_page, picture) -> None:
+    classes = ["pome", "stone", "citrus"]
+    record = site.study("image", {"classes": classes, "first": 2}, hold_out=0.0)
+    answer_for(site.storage, record, people=1, each=6)
+    page = new_page()
+    page.goto(site.link(record))
+    open_questions = lambda: site.storage.questions(record.name, "open")  # noqa: E731
+    wait_until(page, lambda: any(option.item is not None for q in open_questions() for option in q.options))
+    page.click("#start")
+    ready(page)
+    expect(page.locator(".classes > .item img")).to_have_count(1)
+    expect(page.locator(".choice .caption")).to_have_text(classes)  # in their own order, every time
+    assert page.locator(".choice img").count() >= 1
+    picture(page, "question-labels")
+    page.keyboard.press("2")
+    wait_until(page, lambda: len(site.answers(record)) == 7)
+    assert site.answers(record)[-1].answer.response == 1
+
+
+def test_letters_and_digits_are_their_own_keys(site: Site, new_page) -> None:
+    record = site.study("text", {"classes": ["a", "b", "7"]})
+    page = new_page()
+    begin(page, site.link(record))
+    page.keyboard.press("7")
+    wait_until(page, lambda: len(site.answers(record)) == 1)
+    assert site.answers(record)[0].answer.response == 2
+
+
+def test_many_classes_are_found_by_typing(site: Site, new_page, picture) -> None:
+    classes = [
+        f"{colour} {thing}" for colour in ("red", "green", "blue", "grey") for thing in ("bird", "fish", "cat", "dog")
+    ]
+    record = site.study("image", {"classes": classes})
+    page = new_page()
+    begin(page, site.link(record))
+    expect(page.locator(".search input")).to_be_focused()
+    page.keyboard.type("fish")
+    expect(page.locator(".card:visible")).to_have_count(4)
+    page.keyboard.type("x")
+    expect(page.locator(".search")).to_contain_text("No class is called that.")
+    page.locator(".search input").fill("grey d")
+    picture(page, "question-many-classes")
+    page.locator(".search input").press("Enter")
+    wait_until(page, lambda: len(site.answers(record)) == 1)
+    assert classes[site.answers(record)[0].answer.response] == "grey dog"
+
+
+def test_a_ranking_is_given_click_by_click(site: Site, new_page, picture) -> None:
+    record = site.study("image", {"kind": "ranking"})
+    page = new_page()
+    begin(page, site.link(record))
+    expect(page.locator(".choice")).to_have_count(3)
+    names = page.locator(".choice img").evaluate_all("all => all.map(image => image.alt)")
+    page.keyboard.press("3")
+    expect(page.locator(".rank")).to_have_text("1")
+    picture(page, "question-ranking")
+    page.keyboard.press("1")
+    wait_until(page, lambda: len(site.answers(record)) == 1)
+    (pair,) = site.answers(record)
+    assert len(pair.question.options) == math.factorial(3)
+    label = pair.question.options[pair.answer.response].label
+    assert label == " > ".join([names[2], names[0], names[1]])
+
+
+def test_bars_are_drawn_from_the_text(site: Site, new_page) -> None:
+    page = new_page()
+    begin(page, site.link(site.study("text")))
+    shown = page.evaluate(
+        """async () => {
+            const main = [...document.scripts].find((script) => script.src.endsWith("main.js")).src;
+            const { view } = await import(main.replace("main.js", "cards.js"));
+            return view({ name: "soup", text: "sweet: 67 %\\nwarm and red\\nsour: 3.5%" });
+        }"""
+    )
+    assert shown["caption"] == "warm and red"
+    assert [(bar["name"], bar["percent"]) for bar in shown["bars"]] == [("sweet", 67), ("sour", 3.5)]
