@@ -17,6 +17,11 @@ from infonn.worker import SMALLEST_QUEUE, Worker
 NAMES = [(f"item {i}", None) for i in range(15)]
 
 
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch):
+    monkeypatch.setattr("infonn.worker.REFILL_EVERY_S", 0.0)
+
+
 class Clock:
     def __init__(self) -> None:
         self.now = 1_700_000_000.0

@@ -28,6 +28,7 @@ from infonn.study import Study, answers_of, choose
 log = logging.getLogger("infonn.worker")
 
 POLL_S = 0.05
+REFILL_EVERY_S = 0.25
 SMALLEST_QUEUE, LARGEST_QUEUE = 30, 1000
 FALLBACK_WARNING = 0.01  # share of fallback questions above which the log says so
 _STEER, _SELECT = 4, 5  # streams of randomness, apart from those of `study`
@@ -46,11 +47,12 @@ class Keeper:
     answered: list[Answered] = field(default_factory=list)
     steering: Belief | None = None
     rate: float = 0.0  # answers a second, lately
+    n_leased: int = 0  # questions people hold
     cycle_s: float = 0.5  # seconds from answers to a new queue, lately
     cold_s: float = 0.0  # seconds of the last cold fit
     cold_at: float = -np.inf
     cold_answers: int = 0
-    looked_at: float = field(default_factory=time.monotonic)
+    looked_at: float = -np.inf
     active_at: float = field(default_factory=time.monotonic)
 
     def tend(self) -> bool:
@@ -58,13 +60,13 @@ class Keeper:
         started = time.monotonic()
         found = self.storage.revision(self.study.name)
         depth = self.storage.queue_depth(self.study.name)
-        if found != self.revision:
+        if found != self.revision and (self._is_time() or depth < self.queue_size() // 2):
             self._take_in(found)
             self._steer()
             self._refill()
         elif depth < self.queue_size() // 2:
             self._refill()
-        elif self.reported != self.revision:
+        elif found == self.revision and self.reported != self.revision:
             self._report()
             return True
         else:
@@ -76,8 +78,13 @@ class Keeper:
         return True
 
     def queue_size(self) -> int:
-        """Enough questions for four turns of the loop at the present rate of answers."""
-        return int(np.clip(4 * self.rate * self.cycle_s + 20, SMALLEST_QUEUE, LARGEST_QUEUE))
+        """Enough questions for a few turns of the loop at the present rate of answers, and one for everybody."""
+        needed = 4 * self.rate * (self.cycle_s + REFILL_EVERY_S) + self.n_leased + 20
+        return int(np.clip(needed, SMALLEST_QUEUE, LARGEST_QUEUE))
+
+    def _is_time(self) -> bool:
+        """Each new queue is a write that answers wait for: not more often than they profit."""
+        return time.monotonic() - self.looked_at > REFILL_EVERY_S
 
     def rehearse(self) -> None:
         """Fit and select once on made-up answers, so that kernels are compiled before the first person waits."""
@@ -120,6 +127,7 @@ class Keeper:
         """Replace what nobody holds by what the belief would ask now."""
         study, version = self.study, self.revision[0]
         leased = self.storage.questions(study.name, "leased")
+        self.n_leased = len(leased)
         asked = [pair.question.query for pair in self.answered] + [question.query for question in leased]
         rows = padded_queries(asked, study.candidates)
         rng = default_rng([study.seed, _SELECT, version, secrets.randbits(32)])

@@ -1,10 +1,17 @@
 """A database under a study: scripts and pages may share one."""
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
+import pytest
+import sqlalchemy as sa
 
 from infonn.framework import Serving
 from infonn.records import Answer
 from infonn.specs import create_study, load_study
+from infonn.storage import schema
 from infonn.storage.sql import SqlStorage
 
 NAMES = [f"item {i}" for i in range(10)]
@@ -44,3 +51,36 @@ def test_a_response_is_stored_once_by_the_constraint_itself(database_url) -> Non
     for storage, name in ((one, "a"), (two, "a"), (two, "a")):
         stored, _ = storage.exchange("s", Answer(name, question.id, "anna", 1), 0, Serving())
         assert stored.number == 1
+
+
+def test_work_done_together_fails_alone(tmp_path) -> None:
+    """One bad piece of work among many that share a transaction: the others are kept, each once."""
+    storage = SqlStorage(f"sqlite:///{tmp_path}/x.db")
+    inside, go_on = threading.Event(), threading.Event()
+
+    def slow(connection) -> str:
+        inside.set()
+        go_on.wait(10)
+        return "slow"
+
+    def note(key: str):
+        def work(connection) -> str:
+            connection.execute(sa.insert(schema.settings).values(key=key, value="x"))
+            if key == "bad":
+                raise ValueError("bad")
+            return key
+
+        return work
+
+    with ThreadPoolExecutor(6) as pool:
+        first = pool.submit(storage.database.together, slow)
+        inside.wait(10)
+        others = [pool.submit(storage.database.together, note(key)) for key in ("a", "bad", "b", "c")]
+        while len(storage.database._jobs) < 4:
+            time.sleep(0.01)
+        go_on.set()
+        assert first.result() == "slow"
+        assert [others[i].result() for i in (0, 2, 3)] == ["a", "b", "c"]
+        with pytest.raises(ValueError, match="bad"):
+            others[1].result()
+    assert [storage.setting(key) for key in ("a", "bad", "b", "c")] == ["x", None, "x", "x"]

@@ -58,6 +58,7 @@ def _serve(
     from infonn.web.security import first_owner_token
 
     _log_plainly()
+    sys.setswitchinterval(0.0005)  # the thread that holds the writer gets the interpreter back soon
     opened = open_live_storage(storage)
     listener = socket.create_server((host, port), backlog=512) if ":" not in host else None
     port = listener.getsockname()[1] if listener is not None else port

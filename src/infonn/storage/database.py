@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection, make_url
@@ -20,6 +21,19 @@ _BUSY_S = 30  # how long a writer waits for another process before it gives up
 _CREATION_LOCK = 0x1F0_22  # any number, the same for every server that may create the tables
 
 
+T = TypeVar("T")
+
+
+@dataclass
+class _Job:
+    """A piece of work that waits for the writer."""
+
+    work: Callable[[Connection], Any]
+    result: Any = None
+    error: Exception | None = None
+    done: bool = False
+
+
 class Database:
     """One SQLite file or PostgreSQL database. `write()` and `read()` are its transactions."""
 
@@ -28,6 +42,8 @@ class Database:
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         # SQLite has one writer at a time; threads of this process queue here, and not in its polling busy handler.
         self._writer = threading.Lock()
+        self._jobs: list[_Job] = []
+        self._jobs_lock = threading.Lock()
         self._engine = self._make_engine()
         self._write_engine = self._engine.execution_options(infonn_write=True)
         if check_version:
@@ -42,6 +58,42 @@ class Database:
             return
         with self._writer, self._transaction(self._write_engine) as connection:
             yield connection
+
+    def together(self, work: Callable[[Connection], T]) -> T:
+        """What `work` gives, committed. On SQLite, whatever waits for the writer shares one transaction and one sync.
+
+        Where anything in it fails, nothing of it is kept and each piece of work is run again by itself; so `work` may
+        run twice, and changes nothing but the database.
+        """
+        if not self.is_sqlite:
+            with self.write() as connection:
+                return work(connection)
+        job = _Job(work)
+        with self._jobs_lock:
+            self._jobs.append(job)
+        with self._writer:
+            if not job.done:
+                with self._jobs_lock:
+                    batch, self._jobs = self._jobs, []
+                self._run(batch)
+        if job.error is not None:
+            raise job.error
+        result: T = job.result
+        return result
+
+    def _run(self, batch: list[_Job]) -> None:
+        try:
+            with self._transaction(self._write_engine) as connection:
+                results = [job.work(connection) for job in batch]
+        except Exception as error:
+            if len(batch) == 1:
+                batch[0].error, batch[0].done = error, True
+            else:
+                for job in batch:
+                    self._run([job])
+            return
+        for job, result in zip(batch, results):
+            job.result, job.done = result, True
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

@@ -226,11 +226,13 @@ class SqlStorage:
         return self.serve(study, respondent, n, Serving(lease_s))
 
     def serve(self, study: str, respondent: str, n: int, serving: Serving) -> list[Question]:
-        with self.database.write() as connection:
+        def work(connection: Connection) -> list[Question]:
             desk = self._desk(connection, study, respondent)
             dealt = deal(desk, n, serving)
             desk.leave()
             return dealt
+
+        return self.database.together(work)
 
     def replace_open(self, study: str, questions: Sequence[Question]) -> None:
         with self.database.write() as connection:
@@ -265,20 +267,24 @@ class SqlStorage:
     # --- answers -----------------------------------------------------------------------------------
 
     def add_answer(self, study: str, answer: Answer) -> Answer:
-        with self.database.write() as connection:
+        def work(connection: Connection) -> Answer:
             desk = self._desk(connection, study, answer.respondent)
-            stored = self._accept(connection, desk, answer, must_hold=False)
+            stored = self._accept(desk, answer, must_hold=False)
             desk.leave()
-            return stored if stored.number else self._insert_answer(connection, desk, stored)
+            return stored if stored.number else self._insert_answer(desk, stored)
+
+        return self.database.together(work)
 
     def exchange(self, study: str, answer: Answer, n: int, serving: Serving) -> tuple[Answer, list[Question]]:
-        with self.database.write() as connection:
+        def work(connection: Connection) -> tuple[Answer, list[Question]]:
             desk = self._desk(connection, study, answer.respondent)
-            stored = self._accept(connection, desk, answer, must_hold=True)
+            stored = self._accept(desk, answer, must_hold=True)
             dealt = deal(desk, n, serving)
             desk.leave()
             # The study's counter is the one row all its answers meet at: touched last, held only for the commit.
-            return (stored if stored.number else self._insert_answer(connection, desk, stored)), dealt
+            return (stored if stored.number else self._insert_answer(desk, stored)), dealt
+
+        return self.database.together(work)
 
     def undo(self, study: str, answer_id: str, lease_s: float = 600.0) -> Answer:
         with self.database.write() as connection:
@@ -475,7 +481,8 @@ class SqlStorage:
         counters = {"n_done": 0, "n_practice": 0, "n_catch": 0}
         connection.execute(self._insert(respondents).values(**values, **counters).on_conflict_do_nothing())
 
-    def _accept(self, connection: Connection, desk: SqlDesk, answer: Answer, must_hold: bool) -> Answer:
+    @staticmethod
+    def _accept(desk: SqlDesk, answer: Answer, must_hold: bool) -> Answer:
         """The answer as it will be stored (number 0), or as it was stored before."""
         before = desk.run(_ANSWER_BY_ID, id=answer.id).first()
         if before is not None:
@@ -506,11 +513,12 @@ class SqlStorage:
             desk.n_done += 1
         return replace(answer, received_at=answer.received_at or desk.now, late=late, number=0)
 
-    def _insert_answer(self, connection: Connection, desk: SqlDesk, answer: Answer) -> Answer:
+    @staticmethod
+    def _insert_answer(desk: SqlDesk, answer: Answer) -> Answer:
         number = desk.run(_COUNT_ANSWER).scalar_one()
         assert desk.answered is not None
         stored = replace(answer, number=number)
-        connection.execute(_ADD_ANSWER, _answer_values(desk.study_id, stored, desk.answered))
+        desk.connection.execute(_ADD_ANSWER, _answer_values(desk.study_id, stored, desk.answered))
         return stored
 
     def _insert(self, table: sa.Table) -> Any:
