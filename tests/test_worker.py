@@ -31,7 +31,8 @@ class Clock:
 
 
 def new_study(storage, name="s", **tables):
-    spec = {"study": {"name": name, "seed": 3}, "queries": {"first": 6}, "budget": {"answers": 10**6}, **tables}
+    spec = {"study": {"name": name, "seed": 3}, "queries": {"first": 6}, "budget": {"answers": 10**6}}
+    spec |= {"learner": {"name": "mds"}, **tables}
     return put_study(storage, spec, items_of(NAMES), [])
 
 
@@ -96,6 +97,14 @@ def test_what_is_reported_is_a_cold_fit_of_the_stored_answers(database_url) -> N
     version, model = storage.load_model("s")
     assert (version, model["n_answers"], model["revision"]) == (9, 9, [9, 0])
     np.testing.assert_array_equal(model["embedding"], load_study(storage, "s").belief().embedding)
+
+
+def test_the_default_learner_is_reported_as_it_is_fitted_cold() -> None:
+    storage = MemoryStorage()
+    new_study(storage, learner={})
+    answer_in_turns(storage, Worker(storage), 8)
+    fresh = load_study(storage, "s").belief().embedding
+    np.testing.assert_array_equal(storage.load_model("s")[1]["embedding"], fresh)
 
 
 def test_stopping_everything_and_starting_again_changes_nothing(tmp_path) -> None:

@@ -24,6 +24,7 @@ class Field:
         spec = {
             "study": {"name": "s", "seed": 5},
             "queries": {"first": 10},
+            "learner": {"name": "mds"},
             "budget": {"answers": 10**6},
             "people": {"hold_out": 0.1, "prefetch": 1},
         }

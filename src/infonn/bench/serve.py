@@ -20,7 +20,12 @@ from infonn.web.security import reset_owner_token
 
 
 def bench_serve(
-    storage: str | None = None, people: int = 100, seconds: float = 60.0, think_s: float = 0.75, n_items: int = 100
+    storage: str | None = None,
+    people: int = 100,
+    seconds: float = 60.0,
+    think_s: float = 0.75,
+    n_items: int = 100,
+    learner: str = "mds",
 ) -> dict[str, Any]:
     """Measure one load on a server with one worker; times are measured in the server."""
     with tempfile.TemporaryDirectory() as name:
@@ -28,7 +33,7 @@ def bench_serve(
         url = storage or f"sqlite:///{folder}/bench.db"
         kept = open_live_storage(url)
         study = f"bench {time.time_ns()}"
-        spec = {"study": {"name": study}, "budget": {"answers": 10**9}, "people": {"hold_out": 0.12}}
+        spec = {"study": {"name": study}, "budget": {"answers": 10**9}, "learner": {"name": learner}}
         record = put_study(kept, spec, items_of([(f"item {i}", None) for i in range(n_items)]), [])
         token, port = reset_owner_token(kept), free_port()
         with server(url, port, folder, workers=1):
@@ -46,6 +51,7 @@ def bench_serve(
         kept.change_study(study, archived=True)
     return {
         "storage": url.split("://")[0],
+        "learner": learner,
         "people": people,
         "seconds": seconds,
         "think_s": think_s,

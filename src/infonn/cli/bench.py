@@ -18,6 +18,7 @@ def bench(
     json: Annotated[Path | None, typer.Option(help="Also write the entries to this file.")] = None,
     people: Annotated[int, typer.Option(help="serve: how many people answer at once.", min=1, max=2000)] = 100,
     seconds: Annotated[float, typer.Option(help="serve: for how long.", min=1, max=600)] = 60.0,
+    learner: Annotated[str, typer.Option(help="serve: the learner that steers.")] = "mds",
     storage: Annotated[str | None, typer.Option(help="serve: a storage to use; else a new SQLite file.")] = None,
 ) -> None:
     """Measure speed and memory side by side with the plain way to do the same.
@@ -31,7 +32,8 @@ def bench(
         from infonn.bench.page import bench_page
         from infonn.bench.serve import bench_serve
 
-        figures = bench_page() if names == ["page"] else bench_serve(storage, people, seconds)
+        served = names == ["serve"]
+        figures = bench_serve(storage, people, seconds, learner=learner) if served else bench_page()
         text = writer.dumps(figures, indent=1)
         typer.echo(text)
         if json is not None:
