@@ -179,7 +179,8 @@ def test_a_worker_fits_and_the_owner_sees_it(site, monkeypatch) -> None:
     assert site.get("/api/studies/s/people")[0]["log_loss"] > 0
 
 
-def test_without_a_worker_the_owner_is_told(site) -> None:
+def test_without_a_worker_the_owner_is_told(site, monkeypatch) -> None:
+    monkeypatch.setattr("infonn.web.owners.WORKER_SILENT_S", -1.0)
     key = site.study(queries={"first": 2})
     answer_all(site, key, 10)
     warnings = " ".join(site.get("/api/studies/s/status")["warnings"])

@@ -339,7 +339,7 @@ def study_status(storage: LiveStorage, record: StudyRecord) -> StatusOut:
             f"{share:.1%} of the questions ({counts.fallback} of {counts.asked}) were random because the queue had run "
             "dry. Start another worker, or ask fewer people at once."
         )
-    silent = time.time() - worker.get("at", 0.0) > WORKER_SILENT_S
+    silent = time.time() - max(worker.get("at", 0.0), record.created_at) > WORKER_SILENT_S
     if not record.archived and silent:
         warnings.append("No worker looks after this study: questions are random. Run `infonn work`, or `infonn serve`.")
     values = counts.to_json()
