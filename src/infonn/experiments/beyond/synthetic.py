@@ -49,17 +49,19 @@ def build(plan: Plan, trial: int) -> list[Setup]:
 
 def claims(curves: Sequence[Curve]) -> list[Claim]:
     """The targets, and who is better, with and without corruption."""
-    corrupted, clean = pick(curves, corrupted=CORRUPTED), pick(curves, corrupted=CLEAN)
-    return [
-        c.level_claim(corrupted, "corrupted", MEASURE, {50: 0.83, 100: 0.88, 300: 0.94}),
-        c.ratio_claim(corrupted, "corrupted", MEASURE, 0.89, 0.65),
-        c.better_claim(corrupted, "corrupted", MEASURE, c.RANDOM),
-        c.better_claim(corrupted, "corrupted", MEASURE, c.PUBLISHED),
-        c.level_claim(clean, "clean", MEASURE, {150: 0.96}),
-        c.ratio_claim(clean, "clean", MEASURE, 0.95, 0.45),
-        c.better_claim(clean, "clean", MEASURE, c.RANDOM),
-        c.better_claim(clean, "clean", MEASURE, c.PUBLISHED),
-    ]
+    found = []
+    for share, name, levels, (target, most) in (
+        (CORRUPTED, "corrupted", {50: 0.83, 100: 0.88, 300: 0.94}, (0.89, 0.65)),
+        (CLEAN, "clean", {150: 0.96}, (0.95, 0.45)),
+    ):
+        if own := pick(curves, corrupted=share):
+            found += [
+                c.level_claim(own, name, MEASURE, levels),
+                c.ratio_claim(own, name, MEASURE, target, most),
+                c.better_claim(own, name, MEASURE, c.RANDOM),
+                c.better_claim(own, name, MEASURE, c.PUBLISHED),
+            ]
+    return found
 
 
 def figures(curves: Sequence[Curve]) -> dict[str, Figure]:

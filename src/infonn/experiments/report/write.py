@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from infonn.experiments.beyond.page import selection_page
 from infonn.experiments.report.figures import draw_figures, kept_figures
 from infonn.experiments.report.markdown import render_markdown
 from infonn.experiments.report.page import render_page
@@ -22,10 +23,19 @@ def markdown_of(results_folder: Path, docs: Path) -> str:
     return render_markdown(results, images)
 
 
+def selection_of(results_folder: Path, docs: Path) -> str:
+    """What docs/selection.md should say."""
+    results = read_results(results_folder)
+    images = {
+        name: [path.relative_to(docs).as_posix() for path in kept_figures(docs / IMAGES / name)] for name in results
+    }
+    return selection_page({name: result.claims for name, result in results.items()}, images)
+
+
 def write_report(
     results_folder: Path, page: Path, docs: Path | None, say: Callable[[str], None] = print
 ) -> dict[str, Result]:
-    """Draw every figure; write the HTML page, and paper.md into `docs` where given."""
+    """Draw every figure; write the HTML page, and paper.md and selection.md into `docs` where given."""
     results = read_results(results_folder)
     images = {}
     for name, result in results.items():
@@ -36,4 +46,5 @@ def write_report(
     page.write_text(render_page(results, images))
     if docs is not None:
         (docs / "paper.md").write_text(markdown_of(results_folder, docs))
+        (docs / "selection.md").write_text(selection_of(results_folder, docs))
     return results

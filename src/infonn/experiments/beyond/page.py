@@ -1,0 +1,87 @@
+"""docs/selection.md: why the default is what it is, in numbers from `results/` alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from infonn.experiments.beyond.comparison import COMPARED, OURS, RANDOM
+
+EXPERIMENTS = ("beyond-mds", "beyond-synthetic", "beyond-food73", "beyond-eggs")
+
+
+def selection_page(claims: Mapping[str, Sequence[Mapping[str, Any]]], images: Mapping[str, Sequence[str]]) -> str:
+    """The page; `claims` of each experiment with results, `images` the paths of its figures."""
+    published = {name: claims[name] for name in EXPERIMENTS if name in claims}
+    missing = [name for name in EXPERIMENTS if name not in claims]
+    figures = [f"![{name}]({image})\n" for name in published for image in images.get(name, ())]
+    figures += [f"No results of `{name}` are published here yet: `infonn reproduce {name}`.\n" for name in missing]
+    text = Template(Path(__file__).with_name("page.md").read_text())
+    return text.safe_substitute(
+        levels=_table(
+            "Accuracy (tau for `beyond-mds`) after so many answers beyond the shared start, median over trials:",
+            ("experiment", "answers", "target", *COMPARED, ""),
+            [row for name, own in published.items() for claim in own for row in _levels(name, claim)],
+        ),
+        answers=_table(
+            "Answers to a target, median (quartiles) over trials:",
+            ("experiment", "target", *COMPARED, f"{OURS} / {RANDOM}", ""),
+            [row for name, own in published.items() for claim in own for row in _answers(name, claim)],
+        ),
+        figures="\n".join(figures),
+    )
+
+
+def _levels(name: str, claim: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    if not claim["id"].endswith("-level"):
+        return []
+    return [
+        (
+            _named(name, claim),
+            after.removeprefix("after "),
+            f"{entry['target']:g}",
+            *(_median(entry[method]) for method in COMPARED),
+            _sign(None if entry[OURS] is None else entry[OURS][1] >= entry["target"]),
+        )
+        for after, entry in claim["evidence"].items()
+    ]
+
+
+def _answers(name: str, claim: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    if not claim["id"].endswith("-answers"):
+        return []
+    evidence = claim["evidence"]
+    ratio = evidence["ratio of medians"]
+    shown = "never" if ratio is None else f"{ratio:.2f}"
+    counts = (_count(evidence[method]) for method in COMPARED)
+    return [(_named(name, claim), f"{evidence['target']:g}", *counts, shown, _sign(claim["holds"]))]
+
+
+def _named(name: str, claim: Mapping[str, Any]) -> str:
+    """The experiment, and which part of it."""
+    part = claim["id"].rsplit("-", 1)[0]
+    return name if name.endswith(part) else f"{name}, {part}"
+
+
+def _median(levels: Sequence[float] | None) -> str:
+    return "" if levels is None else f"{levels[1]:.3f}"
+
+
+def _count(spread: Mapping[str, float | None]) -> str:
+    low, middle, high = (spread[key] for key in ("low", "median", "high"))
+    if middle is None:
+        return "never" if low is None else f"never ({low:.0f} to never)"
+    return f"{middle:.0f} ({low:.0f} to {'never' if high is None else f'{high:.0f}'})"
+
+
+def _sign(holds: bool | None) -> str:
+    return {True: "✓", False: "✗", None: "≈"}[holds]
+
+
+def _table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
+    lines = [header, ["---"] * len(header), *rows]
+    return title + "\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines)
