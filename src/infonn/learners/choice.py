@@ -68,7 +68,7 @@ def posterior(
     moves: int = 10,
     leaps: int = 8,
 ) -> Posterior | Choice:
-    """Chains that sample embedding and response model: many draws, settings chosen by the answers (default).
+    """Chains that sample embedding and response model: many draws, and settings that the answers choose.
 
     With features and no `embedder`, a linear metric of the features and a free embedding are fitted side by side.
     """

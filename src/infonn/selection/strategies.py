@@ -28,7 +28,7 @@ def info_nn(
     n_best: int | None = None,
     power: float | None = BATCH_POWER,
 ) -> Strategy:
-    """The answer is expected to tell most: by the belief's own draws, or else by drawn distances (default).
+    """The answer is expected to tell most: by the belief's own draws, or else by drawn distances.
 
     Power noise keeps a batch from asking one thing many times; a single query is always the best one.
     """
