@@ -140,6 +140,7 @@ answers = Table(
     Column("query_key", Text, nullable=False),  # of the question
     ForeignKeyConstraint(["study_id", "question_id"], ["questions.study_id", "questions.id"], ondelete="CASCADE"),
     UniqueConstraint("study_id", "id"),
+    Index("ix_answers_question", "study_id", "question_id"),  # dropping a question looks for its answers
     Index("ix_answers_respondent", "study_id", "respondent", "query_key"),
     Index(
         "ix_answers_once",  # nobody answers one question twice

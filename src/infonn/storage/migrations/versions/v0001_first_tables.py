@@ -176,6 +176,7 @@ def upgrade() -> None:
             sqlite_where=sa.text("NOT undone"),
             postgresql_where=sa.text("NOT undone"),
         )
+        batch_op.create_index("ix_answers_question", ["study_id", "question_id"], unique=False)
         batch_op.create_index("ix_answers_respondent", ["study_id", "respondent", "query_key"], unique=False)
 
     op.create_table(
