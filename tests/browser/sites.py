@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import wave as wavfile
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +35,7 @@ class Site:
     def study(self, kind: str = "text", queries: dict[str, Any] | None = None, **people: Any) -> StudyRecord:
         """A new study of fruits: their names, or pictures of blobs; with `classes` in `queries`, one to label."""
         self.made += 1
-        items, files = blobs() if kind == "image" else ([Item(name) for name in FRUITS], [])
+        items, files = MAKERS[kind]()
         queries = {"candidates": 3, "first": 5, **(queries or {})}
         task = "labels" if "classes" in queries else "similarity"
         spec = {
@@ -53,6 +54,24 @@ class Site:
 
     def answers(self, record: StudyRecord, everything: bool = False) -> list[Answered]:
         return self.storage.answers(record.name, None, everything=everything)
+
+
+def words() -> tuple[list[Item], list[ItemFile]]:
+    return [Item(name) for name in FRUITS], []
+
+
+def tones() -> tuple[list[Item], list[ItemFile]]:
+    """Twelve short tones, from low to high."""
+    items = [Item(name, audio=f"{name}.wav") for name in FRUITS]
+    files = []
+    for number, item in enumerate(items):
+        wave = 90 * np.sin(2 * np.pi * 220 * 2 ** (number / 12) * np.arange(2000) / 8000)
+        buffer = io.BytesIO()
+        with wavfile.open(buffer, "wb") as sound:
+            sound.setparams((1, 1, 8000, 0, "NONE", ""))
+            sound.writeframes((128 + wave).astype(np.uint8).tobytes())
+        files.append(ItemFile(item.audio, "audio/wav", buffer.getvalue()))
+    return items, files
 
 
 def blobs() -> tuple[list[Item], list[ItemFile]]:
@@ -75,3 +94,6 @@ def blob(number: int, side: int = 320) -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, "PNG")
     return buffer.getvalue()
+
+
+MAKERS = {"text": words, "image": blobs, "sound": tones}

@@ -130,13 +130,15 @@ def test_reload_neither_repeats_nor_skips_a_question(site: Site, new_page) -> No
 
 
 def test_answering_goes_on_without_a_connection_and_nothing_is_lost(site: Site, new_page) -> None:
-    record = site.study(prefetch=2)
+    record = site.study("image", prefetch=2)
     page = new_page()
     open_study(page, site.link(record))
-    page.wait_for_timeout(200)
+    page.wait_for_timeout(500)
     page.context.set_offline(True)
     expect(page.locator("#notice")).to_contain_text("No connection")
     for _ in range(3):  # one on the screen, two fetched ahead
+        ready(page)
+        assert page.locator(".asked img").evaluate_all("all => all.every(image => image.naturalWidth > 0)")
         choose(page, 1)
     expect(page.locator("#waiting")).to_be_visible()
     assert site.answers(record) == []
@@ -347,3 +349,14 @@ def test_wrong_and_ended_links_say_so(site: Site, new_page, picture) -> None:
     site.storage.change_study(record.name, archived=True)
     page.goto(site.link(record))
     expect(page.locator("h1")).to_have_text("This study has ended")
+
+
+def test_sounds_are_played_beside_their_choice(site: Site, new_page, picture) -> None:
+    record = site.study("sound", per_person=1)
+    page = new_page()
+    open_study(page, site.link(record))
+    assert page.locator("audio[controls]").count() == 4
+    picture(page, "question-sounds")
+    page.locator(".asked audio").first.evaluate("audio => audio.play()")
+    choose(page, 1)
+    expect(page.locator("#end")).to_be_visible()

@@ -178,5 +178,9 @@ def test_everything_goes_out_in_one_file_and_comes_back(site: Site, new_page, tm
     assert "var(" not in Path(got.value.path()).read_text()
 
     page.goto(f"{site.url}/studies")
-    page.set_input_files("#restore", [{"name": "study.zip", "mimeType": "application/zip", "buffer": data}])
-    expect(page.locator("#notice")).to_contain_text("exists already")
+    page.set_input_files("#restore", [{"name": "again.zip", "mimeType": "application/zip", "buffer": data}])
+    page.wait_for_url("**/studies/again%20of%20*")  # its own name is taken here
+    (restored,) = [found for found in site.storage.studies() if found.name.startswith("again of")]
+    before, after = (site.storage.answers(name, None) for name in (record.name, restored.name))
+    assert [pair.answer.response for pair in after] == [pair.answer.response for pair in before]
+    assert restored.key != record.key

@@ -59,7 +59,7 @@ def _dishes(storage: LiveStorage) -> Demo:
     spec = {
         "study": {"name": "Dishes"},
         "queries": {"candidates": 3, "first": 30},
-        "learner": {"name": "mds", "n_dims": 3},
+        "learner": {"name": "mds", "n_dims": 2},
         "budget": {"answers": 1500},
         "people": {
             "title": "Which dishes taste alike?",
@@ -78,7 +78,7 @@ def _dishes(storage: LiveStorage) -> Demo:
         },
     }
     record = _add(storage, spec, ItemSet(tuple(items), np.array(food.tastes)), [])
-    return Demo(record, _by_distance(np.array(food.tastes)))
+    return Demo(record, _by_distance(_two_strongest(food.tastes)))
 
 
 def _digits(storage: LiveStorage) -> Demo:
@@ -126,13 +126,20 @@ def _add(storage: LiveStorage, spec: Mapping[str, Any], items: ItemSet, files: l
 # --- the people ------------------------------------------------------------------------------------
 
 
-def _by_distance(truth: FloatArray, noise: float = 0.05) -> Judge:
+def _two_strongest(tastes: FloatArray) -> FloatArray:
+    """The two directions in which dishes differ most: what our simulated people taste."""
+    left, scales, _ = np.linalg.svd(tastes - tastes.mean(axis=0), full_matrices=False)
+    strongest: FloatArray = (left * scales)[:, :2]
+    return strongest
+
+
+def _by_distance(truth: FloatArray, noise: float = 0.03) -> Judge:
     """Likelier the nearer, as the response model has it."""
 
     def judge(question: Question, rng: Generator) -> int:
         items = [option.item or 0 for option in question.options]
         squared = ((truth[items] - truth[question.query[0]]) ** 2).sum(axis=1)
-        weights = (squared + noise**2) ** -2.0
+        weights = (squared + noise**2) ** -3.5
         return int(rng.choice(len(items), p=weights / weights.sum()))
 
     return judge

@@ -7,6 +7,7 @@ import { ItemMap } from "./map.js";
 import { People, ago } from "./people.js";
 
 const EVERY_MS = 2000;
+const FEWEST = 10; // hold-out answers from which on a point is drawn
 const EXPORTS = [
   ["Answers (CSV)", "export?format=csv"],
   ["JSON lines", "export?format=jsonl"],
@@ -39,7 +40,8 @@ async function look() {
 async function drawCurve(status) {
   const [accuracy, forecast] = await Promise.all([call("GET", `${base}/accuracy`), call("GET", `${base}/forecast`)]);
   points = byAnswers(accuracy.points);
-  drawAccuracy($("#accuracy"), { points, ahead: forecast.points, chance: accuracy.chance, goal: status.goal });
+  const telling = points.filter((point) => point.n_hold_out >= FEWEST); // before that it is noise
+  drawAccuracy($("#accuracy"), { points: telling.length ? telling : points, ahead: forecast.points, chance: accuracy.chance, goal: status.goal });
   const keys = [["line", "measured, with its 95 % interval"], ["ahead", "forecast, with a 90 % band"]].slice(0, forecast.points.length ? 2 : 1);
   $("#legend").replaceChildren(...keys.flatMap(([kind, text]) => [h("span", { class: `key ${kind}` }), text]));
   $("#outlook").classList.toggle("stop", forecast.stop);
@@ -70,7 +72,7 @@ function tiles(status) {
     tile("Answers a minute", status.answers_last_minute, sparkline(points) ?? "in the last minute"),
     tile("People at work", status.people_at_work, `${status.people} in all`),
     tile("Questions ready", status.queue, `${status.leased} on people’s screens`, status.queue === 0 && status.people_at_work > 0),
-    tile("Staleness", status.unseen_median, `answers the model had not seen; 95 %: ${status.unseen_p95}`),
+    tile("Staleness", Math.round(status.unseen_median), `answers the model had not seen; at most ${Math.round(status.unseen_p95)} mostly`),
     tile("Random stand-ins", percent(status.fallback_share, 1), `${status.fallback} of ${status.asked} questions`, status.fallback_share > 0.01),
     tile("Last fit", ago(status.model_at), status.model_at ? `${status.model_answers} answers, ${status.fit_seconds.toFixed(2)} s${status.up_to_date ? "" : "; more have come"}` : "waiting for answers"),
   ];

@@ -27,14 +27,28 @@ function card(one, status) {
 $("#restore").addEventListener("change", async (event) => {
   const [file] = event.target.files;
   if (!file) return;
-  const form = new FormData();
-  form.append("file", file);
   try {
-    const made = await call("POST", "/studies/restore", form);
+    const made = await restore(file);
     location.assign(study(made.name));
   } catch (problem) {
     notice(problem.message);
   }
   event.target.value = "";
 });
+
+/** Under its own name, or a new one where that is taken. */
+async function restore(file, name = null) {
+  const form = new FormData();
+  form.append("file", file);
+  if (name) form.append("name", name);
+  try {
+    return await call("POST", "/studies/restore", form);
+  } catch (problem) {
+    if (problem.status !== 409 || name) throw problem;
+    const now = new Date().toISOString().slice(0, 19).replace("T", " ").replaceAll(":", ".");
+    const base = file.name.replace(/\.zip$/i, "").replace(/[^A-Za-z0-9 _.-]+/g, " ").trim() || "study";
+    return restore(file, `${base} of ${now}`.slice(0, 80));
+  }
+}
+
 list();

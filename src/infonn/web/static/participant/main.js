@@ -17,10 +17,11 @@ const texts = page.texts;
 const parameters = Object.fromEntries([...new URLSearchParams(location.search)].slice(0, 18).map(([k, v]) => [k.slice(0, 64), v.slice(0, 256)]));
 const who = WHO.map((name) => parameters[name]).find(Boolean) ?? null;
 
-const store = new Store(page.preview ? `preview/${page.key}` : page.key);
+const place = page.preview ? `preview/${page.key}` : page.key;
+const store = new Store(place);
 if (page.preview) store.forget();
 const server = page.preview ? new Rehearsal(page.preview) : new Server(page.key, () => store.state.session);
-const turnstile = new Turnstile(page.key, () => leave());
+const turnstile = new Turnstile(place, () => leave());
 const clock = new Clock();
 const screen = new Screen(texts, (response, event) => choose(response, event));
 const outbox = new Outbox(
