@@ -109,6 +109,11 @@ def test_last_values_stand_beside_random_under_the_same_learner(tmp_path) -> Non
     assert rows["Random"]["answers to random's last level"] == ""
 
 
+def test_coordinates_of_a_map_are_no_values_of_a_curve() -> None:
+    mapped = Curve("Info-NN", "net", {}, 0, 0, [20], [40], {"x": [0.1, 0.2, 0.3], "purity": [0.9]})
+    assert last_values([mapped]).header == ("method", "answers", "purity")
+
+
 def test_evidence_of_any_shape_becomes_words() -> None:
     sentence, tables = evidence_tables({"ratio": 0.5, "by": {"D=2": {"ours": 3.0, "paper": None}}})
     assert sentence == "ratio: 0.500"

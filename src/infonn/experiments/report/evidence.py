@@ -52,13 +52,14 @@ def groups_of(curves: Sequence[Curve]) -> list[Group]:
 
 
 def measures_of(curves: Sequence[Curve]) -> list[str]:
-    """Measures that are numbers, in order."""
+    """Measures with one number per point of the curve, in order; coordinates of a map are none."""
     names = dict.fromkeys(name for curve in curves for name in curve.measures)
-    return [name for name in names if any(_is_number(curve.measures.get(name)) for curve in curves)]
+    return [name for name in names if any(_is_measure(curve, name) for curve in curves)]
 
 
-def _is_number(values: Any) -> bool:
-    return bool(values) and isinstance(values[-1], int | float)
+def _is_measure(curve: Curve, name: str) -> bool:
+    values = curve.measures.get(name, [])
+    return bool(values) and len(values) == len(curve.queries) and isinstance(values[-1], int | float)
 
 
 def last_values(curves: Sequence[Curve]) -> Table:
