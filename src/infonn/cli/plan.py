@@ -20,7 +20,7 @@ def plan(
     noise: Annotated[float, typer.Option(help="Share of answers given at random.")] = 0.1,
     target: Annotated[float, typer.Option(help="Share of triplets the embedding should order rightly.")] = 0.9,
     trials: Annotated[int, typer.Option(help="Studies to simulate, if the time allows.", min=1)] = 20,
-    seconds: Annotated[float, typer.Option(help="Begin no further study beyond this time.")] = 40.0,
+    seconds: Annotated[float, typer.Option(help="Begin no further study beyond this time.")] = 45.0,
     seed: Annotated[int, typer.Option(help="Same seed, same studies.", min=0)] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the plot and the numbers.")] = Path("runs/plan"),
 ) -> None:
