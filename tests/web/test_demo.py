@@ -10,7 +10,7 @@ from infonn.worker import Worker
 def test_the_demo_is_ready_and_comes_only_once() -> None:
     storage = MemoryStorage()
     dishes, digits = add_demos(storage)
-    assert [len(storage.items(demo.record.name)) for demo in (dishes, digits)] == [73, 1000]
+    assert [len(storage.items(demo.record.name)) for demo in (dishes, digits)] == [73, 500]
     first = storage.items(dishes.record.name)[0]
     assert first.text.count(" %") == 6  # the tastes, which the page draws as bars
     image = storage.file(digits.record.name, storage.items(digits.record.name)[0].image)

@@ -41,7 +41,8 @@ def serve(
     """Serve studies to people, and fit them as answers arrive."""
     if demo and storage == STORAGE:
         with tempfile.TemporaryDirectory(prefix="infonn-demo-") as folder:
-            _serve(f"sqlite:///{folder}/demo.db", host, port, workers, public_url, proxy, demo, simulate)
+            # A worker for each of the two studies: the digits take longer to fit, and the dishes need not wait.
+            _serve(f"sqlite:///{folder}/demo.db", host, port, 2 * workers, public_url, proxy, demo, simulate)
     else:
         _serve(storage, host, port, workers, public_url, proxy, demo, simulate)
 

@@ -22,7 +22,7 @@ from infonn.specs import new_record
 from infonn.web.live import LiveStudies
 
 Judge = Callable[[Question, Generator], int]  # what a person would answer
-DIGITS = 1000
+DIGITS = 500
 _SIDE = 96  # pixels of a digit's picture
 _CARELESS = 9  # one person in so many answers without looking
 
@@ -93,7 +93,7 @@ def _digits(storage: LiveStorage) -> Demo:
     spec = {
         "study": {"name": "Digits", "task": "labels"},
         "queries": {"candidates": 10, "classes": list(CLASSES), "first": 15},
-        "budget": {"answers": 800},
+        "budget": {"answers": 400},
         "people": {
             "title": "Handwritten digits",
             "question": "Which digit is this?",
@@ -178,7 +178,7 @@ class Crowd:
                 return
             now = max(now, due)
             careless = number % _CARELESS == _CARELESS - 1
-            seconds = float(self._rng.lognormal(np.log(1.5 if careless else 4.0), 0.15 if careless else 0.5))
+            seconds = float(self._rng.lognormal(np.log(2.5 if careless else 4.0), 0.15 if careless else 0.5))
             try:
                 goes_on = self._answer(demo, name, seconds, careless)
             except InfonnError:

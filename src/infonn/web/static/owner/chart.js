@@ -10,11 +10,11 @@ export const percent = (share, digits = 0) => (share === null || share === undef
 
 /** points: {n_answers, accuracy, low, high}; ahead: the same, from now on. */
 export function drawAccuracy(place, { points, ahead, chance, goal }) {
-  const shown = thin(points, 240);
-  const most = Math.max(10, goal, ...[shown.at(-1), ahead.at(-1)].filter(Boolean).map((p) => p.n_answers));
-  const least = Math.floor(10 * Math.min(chance, ...shown.map((p) => p.low))) / 10;
+  const most = Math.max(10, goal, ...[points.at(-1), ahead.at(-1)].filter(Boolean).map((p) => p.n_answers));
+  const shown = thin(points, most / 50);
+  const least = Math.max(0, Math.floor(10 * (Math.min(chance, ...shown.map((p) => p.accuracy)) - 0.05)) / 10);
   const x = (n) => EDGE.left + ((WIDTH - EDGE.left - EDGE.right) * n) / most;
-  const y = (a) => EDGE.top + ((HEIGHT - EDGE.top - EDGE.bottom) * (1 - a)) / (1 - least);
+  const y = (a) => EDGE.top + ((HEIGHT - EDGE.top - EDGE.bottom) * (1 - Math.max(a, least))) / (1 - least);
   const parts = [...axes(x, y, most, least)];
   parts.push(svg("line", { x1: x(0), x2: x(most), y1: y(chance), y2: y(chance), stroke: "var(--edge)", "stroke-dasharray": "2 4" }));
   parts.push(svg("text", { ...FONT, x: x(most) - 4, y: y(chance) - 6, "text-anchor": "end" }, "chance"));
@@ -111,9 +111,11 @@ export function asFile(drawing) {
   return source.replace(/var\((--[\w-]+)\)/g, (_, name) => style.getPropertyValue(name).trim());
 }
 
-function thin(points, most) {
-  if (points.length <= most) return points;
-  return Array.from({ length: most }, (_, i) => points[Math.round((i * (points.length - 1)) / (most - 1))]);
+/** Points at least so many answers apart, the last one always: neighbours were measured on the same answers. */
+function thin(points, apart) {
+  const kept = [];
+  for (const point of [...points].reverse()) if (!kept.length || kept.at(-1).n_answers - point.n_answers >= apart) kept.push(point);
+  return kept.reverse();
 }
 
 function roundStep(rough) {
