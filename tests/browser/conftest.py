@@ -41,7 +41,8 @@ def chromium() -> str:
     names = ("chromium", "chromium-browser", "google-chrome")
     found = next((path for name in names if (path := shutil.which(name))), None)
     if found is None and shutil.which("apt-get") and os.geteuid() == 0:
-        subprocess.run(["apt-get", "install", "-y", "-q", "chromium"], check=False, capture_output=True, timeout=250)
+        for words, seconds in (["update", "-q"], 60), (["install", "-y", "-q", "chromium"], 220):
+            subprocess.run(["apt-get", *words], check=False, capture_output=True, timeout=seconds)
         found = shutil.which("chromium")
     if found is None:
         pytest.fail("The browser tests need Chromium: apt-get install chromium (or put one on the PATH).")

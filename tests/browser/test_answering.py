@@ -360,3 +360,51 @@ def test_sounds_are_played_beside_their_choice(site: Site, new_page, picture) ->
     page.locator(".asked audio").first.evaluate("audio => audio.play()")
     choose(page, 1)
     expect(page.locator("#end")).to_be_visible()
+
+
+def test_whoever_wants_to_stop_may_and_can_come_back(site: Site, new_page, picture) -> None:
+    record = site.study("image", thanks="See you **soon**.")
+    page = new_page()
+    open_study(page, site.link(record))
+    choose(page)
+    ready(page)
+    before = shown(page)
+    page.click("#stop")
+    expect(page.locator("#stopped")).to_contain_text("See you soon.")
+    picture(page, "stopped")
+    page.click("#go-on")
+    ready(page)
+    assert shown(page) == before
+
+
+def test_a_study_out_of_reach_says_so_and_can_be_tried_again(site: Site, new_page, picture) -> None:
+    record = site.study()
+    page = new_page()
+    page.goto(site.link(record))
+    page.context.route("**/session", lambda route: route.abort())
+    page.click("#start")
+    expect(page.locator("#trouble")).to_contain_text("cannot be reached")
+    picture(page, "out-of-reach")
+    page.context.unroute("**/session")
+    page.click("#retry")
+    ready(page)
+
+
+def test_an_undo_while_offline_is_kept_as_well(site: Site, new_page, picture) -> None:
+    record = site.study("image", prefetch=2)
+    page = new_page()
+    open_study(page, site.link(record))
+    page.wait_for_timeout(300)
+    page.context.set_offline(True)
+    first = shown(page)
+    choose(page, 0)
+    ready(page)
+    page.click("#undo")
+    ready(page)
+    assert shown(page) == first
+    picture(page, "offline")
+    choose(page, 1)
+    page.context.set_offline(False)
+    wait_for_answers(page, site, record, 1)
+    (pair,) = [pair for pair in site.answers(record, everything=True) if not pair.answer.undone]
+    assert pair.answer.response == pair.question.shown[1]

@@ -37,11 +37,12 @@ export class ItemMap {
         ? svg("image", { href: item.image, x: -THUMB / 2, y: -THUMB / 2, width: THUMB, height: THUMB })
         : svg("circle", { r: 4, fill: "var(--accent)" });
       const name = svg("text", { x: 7, y: 4, "font-size": 12, "font-family": "system-ui, sans-serif", fill: "var(--ink)", stroke: "var(--ground)", "stroke-width": 3, "paint-order": "stroke" }, short(item.name));
-      const mark = svg("g", { "data-item": i }, halo, face, item.image ? null : name);
+      const mark = svg("g", { "data-item": i }, face, item.image ? null : name);
       return { mark, halo, name: item.image ? null : name };
     });
     this.lines = svg("g", { stroke: "var(--bar)", "stroke-width": 2 });
-    this.layer.replaceChildren(this.lines, ...this.marks.map(({ mark }) => mark));
+    const halos = svg("g", {}, this.marks.map(({ halo }) => halo)); // behind everything
+    this.layer.replaceChildren(halos, this.lines, ...this.marks.map(({ mark }) => mark));
   }
 
   /** Where an item stands on the drawing. */
@@ -54,7 +55,9 @@ export class ItemMap {
     if (!this.marks) return;
     const places = this.items.map((_, i) => this.at(i));
     this.marks.forEach(({ mark, halo }, i) => {
-      mark.setAttribute("transform", `translate(${places[i][0].toFixed(1)} ${places[i][1].toFixed(1)})`);
+      const place = `translate(${places[i][0].toFixed(1)} ${places[i][1].toFixed(1)})`;
+      mark.setAttribute("transform", place);
+      halo?.setAttribute("transform", place);
       halo?.setAttribute("r", Math.min(200, this.items[i].spread * this.scale.unit * this.zoom).toFixed(1));
     });
     this.thinNames(places);
