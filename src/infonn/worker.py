@@ -19,7 +19,7 @@ from infonn.arrays import to_numpy
 from infonn.beliefs import Belief
 from infonn.errors import InfonnError, StorageError
 from infonn.framework import Answered, LiveStorage
-from infonn.maths.prediction import expected_responses, plane_of, response_log_probs, wilson_interval
+from infonn.maths.prediction import expected_responses, plane_of, response_log_probs, spread_of, wilson_interval
 from infonn.queries import Answers, padded_queries
 from infonn.records import Question, Round, StudyRecord
 from infonn.specs import build_study
@@ -176,7 +176,7 @@ def model_of(belief: Belief, study: Study, answered: list[Answered]) -> dict[str
     model: dict[str, Any] = {"embedding": embedding, "plane": plane_of(embedding)}
     draws = belief.draws_of(np.arange(len(embedding)))
     if draws is not None:
-        model["spread"] = np.sqrt(to_numpy(draws).var(axis=0).sum(axis=-1))
+        model["spread"] = spread_of(to_numpy(draws).astype(float), embedding)
     model["people"] = _log_losses(belief, study, answered)
     return model
 

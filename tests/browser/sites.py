@@ -41,6 +41,7 @@ class Site:
         spec = {
             "study": {"name": f"{kind} {self.made}", "seed": self.made, "task": task},
             "queries": queries,
+            "learner": {"name": "logistic" if task == "labels" else "mds"},  # quick ones
             "people": {"title": "Fruits and their likeness", **people},
         }
         angles = np.arange(len(items)) / 2

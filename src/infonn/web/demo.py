@@ -59,7 +59,6 @@ def _dishes(storage: LiveStorage) -> Demo:
     spec = {
         "study": {"name": "Dishes"},
         "queries": {"candidates": 3, "first": 30},
-        "learner": {"name": "mds", "n_dims": 2},
         "budget": {"answers": 1500},
         "people": {
             "title": "Which dishes taste alike?",

@@ -32,7 +32,7 @@ export class ItemMap {
 
   build() {
     this.marks = this.items.map((item, i) => {
-      const halo = item.spread === null ? null : svg("circle", { fill: "var(--accent)", opacity: 0.13 });
+      const halo = item.spread === null ? null : svg("circle", { fill: "var(--accent)" });
       const face = item.image
         ? svg("image", { href: item.image, x: -THUMB / 2, y: -THUMB / 2, width: THUMB, height: THUMB })
         : svg("circle", { r: 4, fill: "var(--accent)" });
@@ -41,7 +41,7 @@ export class ItemMap {
       return { mark, halo, name: item.image ? null : name };
     });
     this.lines = svg("g", { stroke: "var(--bar)", "stroke-width": 2 });
-    const halos = svg("g", {}, this.marks.map(({ halo }) => halo)); // behind everything
+    const halos = svg("g", { opacity: 0.14 }, this.marks.map(({ halo }) => halo)); // behind everything
     this.layer.replaceChildren(halos, this.lines, ...this.marks.map(({ mark }) => mark));
   }
 
