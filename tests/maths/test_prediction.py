@@ -26,3 +26,11 @@ def test_an_item_that_wanders_is_the_uncertain_one(rng) -> None:
     assert spread.argmax() == 4
     assert np.isclose(spread[4], 0.3 * np.sqrt(2), rtol=0.2)
     assert np.delete(spread, 4).max() < 0.1
+
+
+def test_draws_may_have_more_or_fewer_dimensions_than_the_embedding(rng) -> None:
+    points = rng.normal(size=(9, 3))
+    flat = np.hstack([points, np.zeros((9, 4))])  # the same shape in a larger space
+    draws = np.stack([turned(rng, flat) for _ in range(5)])
+    assert np.allclose(spread_of(draws, points), 0, atol=1e-9)
+    assert spread_of(draws[:, :, :2], points).shape == (9,)

@@ -55,14 +55,14 @@ def plane_of(embedding: FloatArray) -> FloatArray:
 
 
 def spread_of(draws: FloatArray, embedding: FloatArray) -> FloatArray:
-    """How uncertain each item's place is, in the embedding's unit: (draws, items, dims), (items, dims) -> (items,).
+    """How uncertain places are, in the embedding's unit: (draws, items, dims), (items, other dims) -> (items,).
 
     Answers say nothing about where an embedding stands, how it is turned or how large it is. Draws differ in these too;
     each is laid upon the embedding first, so that only what can be known counts.
     """
     target = embedding - embedding.mean(axis=0)
     centred = draws - draws.mean(axis=1, keepdims=True)
-    left, scales, right = np.linalg.svd(np.swapaxes(centred, 1, 2) @ target)
+    left, scales, right = np.linalg.svd(np.swapaxes(centred, 1, 2) @ target, full_matrices=False)
     size = scales.sum(axis=1) / np.maximum((centred**2).sum(axis=(1, 2)), 1e-300)
     laid = size[:, None, None] * (centred @ (left @ right))
     spread: FloatArray = np.sqrt(((laid - target) ** 2).sum(axis=-1).mean(axis=0))
