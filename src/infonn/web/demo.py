@@ -59,7 +59,7 @@ def _dishes(storage: LiveStorage) -> Demo:
     spec = {
         "study": {"name": "Dishes"},
         "queries": {"candidates": 3, "first": 30},
-        "budget": {"answers": 1500},
+        "budget": {"answers": 800},
         "people": {
             "title": "Which dishes taste alike?",
             "question": "Which of these tastes most like the dish above?",

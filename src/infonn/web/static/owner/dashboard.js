@@ -40,8 +40,7 @@ async function look() {
 async function drawCurve(status) {
   const [accuracy, forecast] = await Promise.all([call("GET", `${base}/accuracy`), call("GET", `${base}/forecast`)]);
   points = byAnswers(accuracy.points);
-  const telling = points.filter((point) => point.n_hold_out >= FEWEST); // before that it is noise
-  drawAccuracy($("#accuracy"), { points: telling.length ? telling : points, ahead: forecast.points, chance: accuracy.chance, goal: status.goal });
+  drawAccuracy($("#accuracy"), { points: points.filter(isTelling), ahead: forecast.points, chance: accuracy.chance, goal: status.goal });
   const keys = [["line", "measured, with its 95 % interval"], ["ahead", "forecast, with a 90 % band"]].slice(0, forecast.points.length ? 2 : 1);
   $("#legend").replaceChildren(...keys.flatMap(([kind, text]) => [h("span", { class: `key ${kind}` }), text]));
   $("#outlook").classList.toggle("stop", forecast.stop);
@@ -52,6 +51,9 @@ async function drawCurve(status) {
   const head = ["Answers", "Accuracy", "95 % interval", "Hold-out answers"].map((text) => h("th", { scope: "col" }, text));
   $("#accuracy-table").replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)));
 }
+
+/** Before that it is noise. */
+const isTelling = (point) => point.n_hold_out >= FEWEST;
 
 /** One point for each number of answers: the last one measured. */
 function byAnswers(all) {
@@ -65,10 +67,10 @@ async function drawMap(status) {
 }
 
 function tiles(status) {
-  const last = points.at(-1);
+  const last = points.findLast(isTelling);
   const all = [
     tile("Answers", status.answers.train.toLocaleString(), `of ${status.goal.toLocaleString()}; ${status.answers.hold_out} hold-out, ${status.skipped + status.cannot_tell} skipped`),
-    tile("Accuracy", last ? percent(last.accuracy) : "–", last ? `${percent(last.low)} to ${percent(last.high)}` : "no hold-out answers yet"),
+    tile("Accuracy", last ? percent(last.accuracy) : "–", last ? `${percent(last.low)} to ${percent(last.high)}` : `from ${FEWEST} hold-out answers on; ${status.answers.hold_out} so far`),
     tile("Answers a minute", status.answers_last_minute, sparkline(points) ?? "in the last minute"),
     tile("People at work", status.people_at_work, `${status.people} in all`),
     tile("Questions ready", status.queue, `${status.leased} on people’s screens`, status.queue === 0 && status.people_at_work > 0),
