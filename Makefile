@@ -3,19 +3,26 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := deep,postgres,parquet,test,docs
-STAMP := $(VENV)/.installed
+CORE := $(VENV)/.core
+FULL := $(VENV)/.full
 
 .PHONY: setup demo test test-long test-data lint bench docs clean
 
-setup: $(STAMP)
+setup: $(FULL)
 
-$(STAMP): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[$(EXTRAS)]"
+$(CORE): pyproject.toml constraints.txt
+	@echo "Setting up $(VENV) (once) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e .
 	@touch $@
 
-demo: setup
+$(FULL): $(CORE)
+	@echo "Installing what the tests and the documentation need (once) ..."
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[$(EXTRAS)]"
+	@touch $@
+
+demo: $(CORE)
 	$(BIN)/infonn demo
 
 lint: setup
