@@ -34,7 +34,7 @@ class DemoSize:
 
     answers: int = 450
     first: int = 30
-    batch: int = 15
+    batch: int = 30
     trials: int = 3
 
     @property
