@@ -6,7 +6,6 @@ answer, and no setting has to be guessed: whether features describe the items we
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,22 +15,17 @@ from numpy.random import Generator, default_rng
 from infonn.arrays import FloatArray
 from infonn.beliefs import Belief
 from infonn.errors import DataError
-from infonn.learners.posterior import FORESEEN, FREE_DIMS, EmbedderName, Posterior
+from infonn.learners.posterior import FORESEEN, EmbedderName, Posterior
 from infonn.queries import Answers
 
 CHOSEN = "chosen"
-BEHIND = 0.1  # nats an answer; a learner that foresees so much worse than the best is fitted no more
-LEAD = (
-    0.2  # nats an answer over the root of their number, which is luck: by so much must each learner lead the one before
-)
 
 
 @dataclass(frozen=True)
 class Choice:
     """The belief of the posterior under which the answers were likeliest before they were seen.
 
-    The first learner is the simplest, and others must lead it by more than luck. The state keeps the chains of all,
-    so that the say may change as answers come.
+    The state keeps the chains of all, so that the say may change as answers come.
     """
 
     learners: tuple[Posterior, ...]
@@ -39,25 +33,15 @@ class Choice:
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
         """The belief of the learner that foresees best, fitted beside the others."""
         seeds = rng.integers(2**63, size=len(self.learners))
-        starts = [_part(start, place) for place in range(len(self.learners))]
-        before = [None if own is None or own.state is None else float(own.state[FORESEEN]) for own in starts]
-        best = max((value for value in before if value is not None), default=0.0)
-        states: list[Mapping[str, FloatArray]] = []
-        chosen, foreseen, place = starts[0], -np.inf, 0
-        lead = LEAD / math.sqrt(max(1, len(answers)))
-        for learner, seed, own, value in zip(self.learners, seeds, starts, before):
-            if own is not None and own.state is not None and value is not None and value < best - BEHIND:
-                states.append(own.state)  # it rests
-                continue
-            belief = learner.fit(answers, default_rng(seed), own)
-            assert belief.state is not None
-            states.append(belief.state)
-            value = float(belief.state[FORESEEN]) - (lead if len(states) > 1 else 0.0)
-            if value > foreseen:
-                chosen, foreseen, place = belief, value, len(states) - 1
-        assert chosen is not None
-        kept = {f"{i}.{name}": value for i, state in enumerate(states) for name, value in state.items()}
-        return Belief(chosen.embedding, chosen.draws, response=chosen.response, state={**kept, CHOSEN: np.array(place)})
+        beliefs = [
+            learner.fit(answers, default_rng(seed), _part(start, place))
+            for place, (learner, seed) in enumerate(zip(self.learners, seeds))
+        ]
+        states = [belief.state or {} for belief in beliefs]
+        best = int(np.argmax([state[FORESEEN] for state in states]))
+        kept = {f"{place}.{name}": value for place, state in enumerate(states) for name, value in state.items()}
+        chosen = beliefs[best]
+        return Belief(chosen.embedding, chosen.draws, response=chosen.response, state={**kept, CHOSEN: np.array(best)})
 
     def embed(self, belief: Belief, features: FloatArray) -> FloatArray:
         """Where new items lie beside those of `belief.embedding`, where it goes by features."""
@@ -86,17 +70,15 @@ def posterior(
 ) -> Posterior | Choice:
     """Chains that sample embedding and response model: many draws, and settings that the answers choose.
 
-    With features and no `embedder`, three are fitted side by side: a linear metric of the features, the features with
-    an offset for every item, and an embedding that ignores them.
+    With features and no `embedder`, a linear metric of the features and a free embedding are fitted side by side.
     """
 
-    def made(own: FloatArray | None, kind: EmbedderName, dims: int | None = dims) -> Posterior:
+    def made(own: FloatArray | None, kind: EmbedderName) -> Posterior:
         return Posterior(n_items, own, dims, kind, mu, sharpness, lapse, prior_scale, n_chains, moves, leaps)
 
     if embedder is not None or features is None:
         return made(features, embedder or "free")
-    hybrid = made(features, "hybrid", dims or FREE_DIMS)
-    return Choice((made(features, "linear"), hybrid, made(None, "free")))
+    return Choice((made(features, "linear"), made(None, "free")))
 
 
 def _part(belief: Belief | None, place: int) -> Belief | None:
