@@ -11,7 +11,9 @@ README = (Path(__file__).parents[1] / "README.md").read_text()
 
 @pytest.mark.parametrize("table", [STRATEGIES, CLASS_STRATEGIES], ids=["similarity", "labels"])
 def test_the_table_of_strategies_is_the_one_in_specs(table) -> None:
-    missing = [row for name, line in describe("Strategy", table).items() if (row := f"| `{name}` | {line} |") not in README]
+    missing = [
+        row for name, line in describe("Strategy", table).items() if (row := f"| `{name}` | {line} |") not in README
+    ]
     assert not missing, "README.md lacks:\n" + "\n".join(missing)
 
 

@@ -140,7 +140,7 @@ def test_answers_to_a_target_stand_side_by_side(tmp_path) -> None:
     claim = {"id": "a", "text": "Fewer answers.", "where": "", "holds": True, "evidence": evidence}
     keep(tmp_path, "beyond-mds", claims=[claim])
     results = read_results(tmp_path)
-    row = "| beyond-mds | 0.750 | 40 (30 to not reached) | not reached |"
+    row = "| beyond-mds | a | 0.750 | 40 (30 to not reached) | not reached |"
     assert row in render_markdown(results, {})
     assert "<td>40 (30 to not reached)</td><td>not reached</td>" in render_page(results, {})
     assert evidence_tables({"after 60": {"Info-NN": [0.7, 0.75, 0.8]}})[1][0].rows[0][1] == "0.750 (0.700 to 0.800)"

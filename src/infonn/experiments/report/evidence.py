@@ -147,7 +147,15 @@ def _number(value: float) -> str:
     size = abs(value)
     if value == int(value) and size < 1e9:
         return f"{int(value):,}"
-    return f"{value:.3f}" if 0.1 <= size < 100 else f"{value:,.0f}" if size >= 100 else f"{value:.2g}"
+    return (
+        f"{value:.3f}"
+        if 0.1 <= size < 10
+        else f"{value:.1f}"
+        if 10 <= size < 100
+        else f"{value:,.0f}"
+        if size >= 100
+        else f"{value:.2g}"
+    )
 
 
 # --- evidence of a claim ---------------------------------------------------------------------------
@@ -169,7 +177,7 @@ def _measured(evidence: Any) -> bool:
 def answers_to_targets(claims: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table | None:
     """The claims (by experiment) that count answers to a target, side by side: one row each, a column per method."""
     counted = [
-        (name, claim["evidence"])
+        (name, claim["id"], claim["evidence"])
         for name, several in claims.items()
         for claim in several
         if isinstance(claim["evidence"], Mapping)
@@ -178,11 +186,12 @@ def answers_to_targets(claims: Mapping[str, Sequence[Mapping[str, Any]]]) -> Tab
     ]
     if not counted:
         return None
-    methods = list(dict.fromkeys(key for _, entry in counted for key, value in entry.items() if _is_spread(value)))
+    methods = list(dict.fromkeys(key for _, _, entry in counted for key, value in entry.items() if _is_spread(value)))
     rows = [
-        (name, _cell(entry["target"]), *(_cell(entry.get(method, "")) for method in methods)) for name, entry in counted
+        (name, which, _cell(entry["target"]), *(_cell(entry.get(method, "")) for method in methods))
+        for name, which, entry in counted
     ]
-    return Table(("experiment", "target", *methods), tuple(rows))
+    return Table(("experiment", "claim", "target", *methods), tuple(rows))
 
 
 def evidence_tables(evidence: Any) -> tuple[str, list[Table]]:
