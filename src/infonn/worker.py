@@ -78,8 +78,9 @@ class Keeper:
         return True
 
     def queue_size(self) -> int:
-        """Enough questions for a few turns of the loop at the present rate of answers, and one for everybody."""
-        needed = 4 * self.rate * (self.cycle_s + REFILL_EVERY_S) + self.n_leased + 20
+        """Enough questions for a few turns of the loop or a cold fit at the present rate, and one for everybody."""
+        busy_s = max(4 * (self.cycle_s + REFILL_EVERY_S), 2 * self.cold_s)
+        needed = self.rate * busy_s + self.n_leased + 20
         return int(np.clip(needed, SMALLEST_QUEUE, LARGEST_QUEUE))
 
     def _is_time(self) -> bool:
