@@ -14,7 +14,7 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("runs/demo"),
-    answers: Annotated[int, typer.Option(help="Answers per strategy and trial.", min=60)] = 450,
+    answers: Annotated[int, typer.Option(help="Answers per strategy and trial.", min=60)] = 360,
     trials: Annotated[int, typer.Option(help="Trials with paired seeds.", min=1)] = 3,
     restart: Annotated[bool, typer.Option("--restart", help="Begin again instead of showing what is there.")] = False,
 ) -> None:

@@ -32,7 +32,7 @@ N_SNAPSHOTS = 12
 class DemoSize:
     """How much is asked: in every trial each strategy gets `answers` answers."""
 
-    answers: int = 450
+    answers: int = 360
     first: int = 30
     batch: int = 30
     trials: int = 3
