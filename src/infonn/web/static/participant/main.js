@@ -246,12 +246,15 @@ function trouble(text) {
 
 // --- buttons --------------------------------------------------------------------------------------
 
-$("#consent")?.addEventListener("change", (event) => ($("#start").disabled = !event.target.checked));
+/** The button waits for this script, so that no click is lost, and for consent where it is asked for. */
+const offerStart = () => ($("#start").disabled = $("#consent") !== null && !$("#consent").checked);
+$("#consent")?.addEventListener("change", offerStart);
 $("#start").addEventListener("click", () => {
   if ($("#consent")) store.state.agreed = new Date().toISOString();
   screen.section("waiting", false);
   arrive();
 });
+offerStart();
 $("#undo").addEventListener("click", undo);
 $("#skip").addEventListener("click", (event) => choose(null, event, "skipped"));
 $("#cannot-tell").addEventListener("click", (event) => choose(null, event, "cannot_tell"));
