@@ -19,6 +19,7 @@ import uvicorn
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from browser.sites import Site
+from browser.steps import PATIENCE_S
 from infonn.storage.memory import MemoryStorage
 from infonn.web.app import create_app
 from infonn.web.security import reset_owner_token
@@ -30,10 +31,18 @@ FLAGS = [
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
 SCREENSHOTS = Path(__file__).parents[2] / "runs" / "screenshots"
-PATIENCE_MS = 20_000  # on a busy machine; nothing here waits longer than it has to
-expect.set_options(timeout=PATIENCE_MS)
+expect.set_options(timeout=1000 * PATIENCE_S)
 PHONE = {"width": 390, "height": 844}
 WIDE = {"width": 1280, "height": 800}
+KEEP_NOTICES = """
+    window.notices = [];
+    addEventListener("DOMContentLoaded", () => {
+        const place = document.querySelector("#notice");
+        const keep = () => place.textContent && window.notices.push(place.textContent);
+        if (place) new MutationObserver(keep).observe(place, { childList: true, characterData: true, subtree: true });
+    });
+"""
+NEXT_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def chromium() -> str:
@@ -82,15 +91,13 @@ def site() -> Iterator[Site]:
     """A server on a free port of this machine."""
     storage = MemoryStorage()
     token = reset_owner_token(storage)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    url = f"http://127.0.0.1:{port}"
+    listening = socket.create_server(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     app = create_app(storage, url, Limits(per_session=0, per_client=0, logins_per_minute=0))
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
     stop = threading.Event()
     threads = [
-        threading.Thread(target=server.run, daemon=True),
+        threading.Thread(target=server.run, args=([listening],), daemon=True),
         threading.Thread(target=Worker(storage).run, args=(stop,), daemon=True),
     ]
     for thread in threads:
@@ -113,7 +120,8 @@ def new_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Any]:
     def open_page(**settings: Any) -> Page:
         context = browser.new_context(**{"viewport": WIDE, "reduced_motion": "reduce", **settings})
         opened.append(context)
-        context.set_default_timeout(PATIENCE_MS)
+        context.set_default_timeout(1000 * PATIENCE_S)
+        context.add_init_script(KEEP_NOTICES)
         watch(context, problems)
         return context.new_page()
 
@@ -155,10 +163,10 @@ def picture() -> Any:
         for scheme, size, ending in (("light", WIDE, ""), ("dark", WIDE, "-dark"), ("light", PHONE, "-phone")):
             page.emulate_media(color_scheme=scheme)
             page.set_viewport_size(size)
-            page.wait_for_timeout(120)
+            page.evaluate(NEXT_FRAME)
             page.screenshot(path=SCREENSHOTS / f"{name}{ending}.png", full_page=full)
         page.emulate_media(color_scheme="light")
         page.set_viewport_size(before)
-        page.wait_for_timeout(100)
+        page.evaluate(NEXT_FRAME)
 
     return take

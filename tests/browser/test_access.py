@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from browser.people import answer_for
 from browser.sites import CONSENT, INSTRUCTIONS, Site
+from browser.steps import A_FIT_MS, ready
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
@@ -45,8 +46,7 @@ def test_participants_pages(site: Site, new_page, axe: str, kind: str) -> None:
     page.check("#consent")
     page.click("#start")
     for where in ("practice", "question"):
-        page.wait_for_selector("#stage[data-open]")
-        page.wait_for_timeout(170)
+        ready(page)
         check(page, axe, where)
         if where == "question":
             page.click("#help-button")
@@ -65,7 +65,7 @@ def test_label_pages(site: Site, new_page, axe: str) -> None:
         page = new_page()
         page.goto(site.link(site.study("image", {"classes": classes})))
         page.click("#start")
-        page.wait_for_selector("#stage[data-open]")
+        ready(page)
         check(page, axe, f"{len(classes)} classes")
 
 
@@ -81,8 +81,7 @@ def test_owners_pages(site: Site, new_page, axe: str) -> None:
     page.goto(f"{site.url}/studies/new")
     check(page, axe, "new study")
     page.goto(f"{site.url}/studies/{record.name}")
-    expect(page.locator("#accuracy")).to_be_visible(timeout=60_000)  # the curve itself waits for a fit
-    expect(page.locator("#people tbody tr")).to_have_count(3, timeout=60_000)
+    expect(page.locator("#people tbody tr")).to_have_count(3, timeout=A_FIT_MS)
     check(page, axe, "dashboard")
 
 

@@ -2,42 +2,12 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+import time
+
+from playwright.sync_api import expect
 
 from browser.sites import CONSENT, INSTRUCTIONS, Site
-
-
-def open_study(page: Page, link: str) -> None:
-    page.goto(link)
-    if page.locator("#consent").count():
-        page.check("#consent")
-    page.click("#start")
-    ready(page)
-
-
-def ready(page: Page) -> None:
-    """A question is on the screen and long enough to be answered."""
-    page.wait_for_selector("#question:not([hidden]) #stage[data-open]")
-    page.wait_for_timeout(170)
-
-
-def shown(page: Page) -> str:
-    """What the question on the screen is about."""
-    names = page.locator(".asked .caption, .asked img").evaluate_all("all => all.map(e => e.alt || e.textContent)")
-    return " | ".join(names)
-
-
-def choose(page: Page, place: int = 0) -> None:
-    ready(page)
-    page.locator(".choice").nth(place).click()
-
-
-def wait_for_answers(page: Page, site: Site, record, n: int) -> None:
-    for _ in range(80):
-        if len(site.answers(record)) >= n:
-            return
-        page.wait_for_timeout(50)
-    assert len(site.answers(record)) == n
+from browser.steps import choose, fetched_ahead, open_study, ready, shown, told, wait_for_answers, wait_until
 
 
 def test_a_person_reads_agrees_answers_by_click_and_ends_with_a_code(site: Site, new_page, picture) -> None:
@@ -49,7 +19,7 @@ def test_a_person_reads_agrees_answers_by_click_and_ends_with_a_code(site: Site,
         completion_code="FRUIT-77",
         thanks="Well *done*.",
     )
-    page = new_page()
+    page, began = new_page(), time.monotonic()
     page.goto(site.link(record))
     expect(page.locator("#start")).to_be_disabled()
     assert site.storage.respondents(record.name) == []  # nobody is on record before they agree
@@ -67,7 +37,7 @@ def test_a_person_reads_agrees_answers_by_click_and_ends_with_a_code(site: Site,
     assert len(answered) == 4
     for pair in answered:
         assert pair.answer.response == pair.question.shown[1]  # the second on the screen
-        assert 0.15 < pair.answer.response_time_s < 5
+        assert 0.15 < pair.answer.response_time_s < time.monotonic() - began
         assert pair.answer.context["device"] == "desktop"
         assert pair.answer.context["hidden_times"] == 0
 
@@ -101,11 +71,12 @@ def test_undo_brings_the_question_back_and_the_second_answer_counts(site: Site, 
     assert shown(page) == first
     expect(page.locator("#undo")).to_be_disabled()  # one answer back, not two
     choose(page, 2)
-    page.wait_for_timeout(300)
+    ready(page)
     assert shown(page) == second
     expect(page.locator("#progress-text")).to_have_text("1 answered")
+    undone = lambda: [pair.answer.undone for pair in site.answers(record, everything=True)]  # noqa: E731
+    wait_until(page, lambda: undone() == [True, False], "the undo")
     kept = site.answers(record, everything=True)
-    assert [pair.answer.undone for pair in kept] == [True, False]
     assert kept[1].answer.response == kept[1].question.shown[2]
 
 
@@ -115,6 +86,7 @@ def test_reload_neither_repeats_nor_skips_a_question(site: Site, new_page) -> No
     open_study(page, site.link(record))
     seen = []
     for turn in range(6):
+        ready(page)
         before = shown(page)
         page.reload()
         ready(page)
@@ -133,7 +105,7 @@ def test_answering_goes_on_without_a_connection_and_nothing_is_lost(site: Site, 
     record = site.study("image", prefetch=2)
     page = new_page()
     open_study(page, site.link(record))
-    page.wait_for_timeout(500)
+    fetched_ahead(page, 3)
     page.context.set_offline(True)
     expect(page.locator("#notice")).to_contain_text("No connection")
     for _ in range(3):  # one on the screen, two fetched ahead
@@ -143,7 +115,7 @@ def test_answering_goes_on_without_a_connection_and_nothing_is_lost(site: Site, 
     expect(page.locator("#waiting")).to_be_visible()
     assert site.answers(record) == []
     page.context.set_offline(False)
-    expect(page.locator("#notice")).to_contain_text("Everything is saved")
+    told(page, "Everything is saved")
     ready(page)
     wait_for_answers(page, site, record, 3)
     choose(page)
@@ -185,8 +157,8 @@ def test_a_lost_reply_does_not_make_a_second_answer(site: Site, new_page) -> Non
 
     page.context.route("**/answers*", lose_first)
     choose(page)
-    expect(page.locator("#notice")).to_contain_text("No connection")
-    expect(page.locator("#notice")).to_contain_text("Everything is saved")
+    told(page, "No connection")
+    told(page, "Everything is saved")
     choose(page)
     wait_for_answers(page, site, record, 2)
     assert len(site.answers(record, everything=True)) == 2
@@ -205,6 +177,7 @@ def test_two_tabs_do_not_fight(site: Site, new_page, picture) -> None:
     picture(first, "another-tab")
     choose(second)
     wait_for_answers(second, site, record, 1)
+    ready(second)
     following = shown(second)
     first.click("#take-over")
     ready(first)
@@ -219,9 +192,20 @@ def test_a_double_click_is_one_answer(site: Site, new_page) -> None:
     record = site.study()
     page = new_page()
     open_study(page, site.link(record))
-    page.locator(".choice").first.dblclick()
-    page.wait_for_timeout(400)
-    assert len(site.answers(record)) == 1
+    first = shown(page)
+    page.locator(".choice").first.evaluate(
+        """choice => {
+            const { left, top } = choice.getBoundingClientRect();
+            for (let i = 0; i < 2; i += 1) document.elementFromPoint(left + 30, top + 30).click();
+        }"""
+    )
+    ready(page)
+    assert shown(page) != first  # the second click met the next question, and did not count
+    second = shown(page)
+    wait_for_answers(page, site, record, 1)
+    choose(page)
+    wait_for_answers(page, site, record, 2)
+    assert " | ".join(site.answers(record)[1].question.names).startswith(second.split(" | ")[0])
 
 
 def test_practice_tells_what_was_meant(site: Site, new_page, picture) -> None:
@@ -251,7 +235,6 @@ def test_a_crowd_platform_sends_and_takes_back_its_people(site: Site, new_page) 
     page = new_page()
     open_study(page, site.link(record, "?PROLIFIC_PID=5f3&STUDY_ID=s1&SESSION_ID=x9"))
     choose(page)
-    expect(page.locator("#end-link")).to_have_attribute("href", f"{site.url}/login?cc=ABC")
     page.wait_for_url("**/login?cc=ABC")
     (details,) = site.storage.details(record.name).values()
     assert (details["PROLIFIC_PID"], details["STUDY_ID"], details["SESSION_ID"]) == ("5f3", "s1", "x9")
@@ -288,7 +271,7 @@ def test_the_keyboard_alone_is_enough(site: Site, new_page) -> None:
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    page.wait_for_timeout(250)
+    ready(page)
     page.keyboard.press("1")
     expect(page.locator("#end")).to_be_visible()
     first, second = site.answers(record)
@@ -306,8 +289,10 @@ def test_keys_can_be_switched_off(site: Site, new_page, picture) -> None:
     page.uncheck("#keys")
     page.click("#help-close")
     page.keyboard.press("1")
-    page.wait_for_timeout(300)
-    assert site.answers(record) == []
+    choose(page, 2)
+    wait_for_answers(page, site, record, 1)
+    (pair,) = site.answers(record)
+    assert (pair.answer.response, pair.answer.context["by"]) == (pair.question.shown[2], "mouse")
 
 
 def test_time_away_from_the_page_is_told(site: Site, new_page) -> None:

@@ -4,29 +4,11 @@ from __future__ import annotations
 
 import math
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from browser.people import answer_for
 from browser.sites import Site
-
-
-def begin(page: Page, link: str) -> None:
-    page.goto(link)
-    page.click("#start")
-    ready(page)
-
-
-def ready(page: Page) -> None:
-    page.wait_for_selector("#question:not([hidden]) #stage[data-open]")
-    page.wait_for_timeout(170)
-
-
-def wait_until(page: Page, done) -> None:
-    for _ in range(400):
-        if done():
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError("it did not happen within 20 s")
+from browser.steps import open_study, ready, wait_for_answers, wait_until
 
 
 def test_a_label_question_shows_an_example_of_each_class(site: Site, new_page, picture) -> None:
@@ -44,16 +26,16 @@ def test_a_label_question_shows_an_example_of_each_class(site: Site, new_page, p
     assert page.locator(".choice img").count() >= 1
     picture(page, "question-labels")
     page.keyboard.press("2")
-    wait_until(page, lambda: len(site.answers(record)) == 7)
+    wait_for_answers(page, site, record, 7)
     assert site.answers(record)[-1].answer.response == 1
 
 
 def test_letters_and_digits_are_their_own_keys(site: Site, new_page) -> None:
     record = site.study("text", {"classes": ["a", "b", "7"]})
     page = new_page()
-    begin(page, site.link(record))
+    open_study(page, site.link(record))
     page.keyboard.press("7")
-    wait_until(page, lambda: len(site.answers(record)) == 1)
+    wait_for_answers(page, site, record, 1)
     assert site.answers(record)[0].answer.response == 2
 
 
@@ -63,7 +45,7 @@ def test_many_classes_are_found_by_typing(site: Site, new_page, picture) -> None
     ]
     record = site.study("image", {"classes": classes})
     page = new_page()
-    begin(page, site.link(record))
+    open_study(page, site.link(record))
     expect(page.locator(".search input")).to_be_focused()
     page.keyboard.type("fish")
     expect(page.locator(".card:visible")).to_have_count(4)
@@ -72,21 +54,21 @@ def test_many_classes_are_found_by_typing(site: Site, new_page, picture) -> None
     page.locator(".search input").fill("grey d")
     picture(page, "question-many-classes")
     page.locator(".search input").press("Enter")
-    wait_until(page, lambda: len(site.answers(record)) == 1)
+    wait_for_answers(page, site, record, 1)
     assert classes[site.answers(record)[0].answer.response] == "grey dog"
 
 
 def test_a_ranking_is_given_click_by_click(site: Site, new_page, picture) -> None:
     record = site.study("image", {"kind": "ranking"})
     page = new_page()
-    begin(page, site.link(record))
+    open_study(page, site.link(record))
     expect(page.locator(".choice")).to_have_count(3)
     names = page.locator(".choice img").evaluate_all("all => all.map(image => image.alt)")
     page.keyboard.press("3")
     expect(page.locator(".rank")).to_have_text("1")
     picture(page, "question-ranking")
     page.keyboard.press("1")
-    wait_until(page, lambda: len(site.answers(record)) == 1)
+    wait_for_answers(page, site, record, 1)
     (pair,) = site.answers(record)
     assert len(pair.question.options) == math.factorial(3)
     label = pair.question.options[pair.answer.response].label
@@ -95,7 +77,7 @@ def test_a_ranking_is_given_click_by_click(site: Site, new_page, picture) -> Non
 
 def test_bars_are_drawn_from_the_text(site: Site, new_page) -> None:
     page = new_page()
-    begin(page, site.link(site.study("text")))
+    open_study(page, site.link(site.study("text")))
     shown = page.evaluate(
         """async () => {
             const main = [...document.scripts].find((script) => script.src.endsWith("main.js")).src;

@@ -7,15 +7,11 @@ import re
 import zipfile
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from browser.people import answer_for
 from browser.sites import FRUITS, Site, blob
-
-
-def log_in(page: Page, site: Site, path: str = "/studies") -> None:
-    page.goto(f"{site.url}/login?next={path}#token={site.token}")
-    page.wait_for_url(f"{site.url}{path}")
+from browser.steps import A_FIT_MS, log_in, ready
 
 
 def zipped(tmp_path: Path) -> Path:
@@ -60,8 +56,7 @@ def test_a_study_is_made_from_a_zip_previewed_and_answered_alone(site: Site, new
         page.click("#go-preview")
     preview = opened.value
     preview.click("#start")
-    preview.wait_for_selector("#stage[data-open]")
-    preview.wait_for_timeout(170)
+    ready(preview)
     picture(preview, "preview")
     preview.keyboard.press("1")
     expect(preview.locator("#progress-text")).to_have_text("1 of 5")
@@ -71,8 +66,7 @@ def test_a_study_is_made_from_a_zip_previewed_and_answered_alone(site: Site, new
     alone = opened.value
     alone.click("#start")
     for _ in range(2):
-        alone.wait_for_selector("#stage[data-open]")
-        alone.wait_for_timeout(170)
+        ready(alone)
         alone.keyboard.press("2")
     expect(alone.locator("#end")).to_be_visible()
     assert len(site.storage.answers("fruits", None)) == 2
@@ -124,7 +118,7 @@ def test_the_dashboard_lives_and_a_person_can_be_left_out(site: Site, new_page, 
     expect(page.locator(".study-card", has_text=record.name)).to_be_visible()
     picture(page, "studies")
     page.get_by_role("link", name=record.name, exact=True).click()
-    expect(page.locator("#accuracy circle")).to_be_visible(timeout=60_000)
+    expect(page.locator("#accuracy circle")).to_be_visible(timeout=A_FIT_MS)
     expect(page.locator("#map image")).to_have_count(12)
     expect(page.locator("#people tbody tr")).to_have_count(4)
     curve = page.locator("#accuracy polyline").last.get_attribute("points")
@@ -134,10 +128,15 @@ def test_the_dashboard_lives_and_a_person_can_be_left_out(site: Site, new_page, 
     page.wait_for_function(
         "before => document.querySelector('#accuracy polyline:last-of-type').getAttribute('points') !== before",
         arg=curve,
-        timeout=30_000,
+        timeout=A_FIT_MS,
     )
-    moved = page.locator("#map g[data-item]").evaluate_all("all => all.map(g => g.getAttribute('transform'))")
-    assert moved != places
+    page.wait_for_function(
+        """before => [...document.querySelectorAll("#map g[data-item]")].some(
+            (g, i) => g.getAttribute("transform") !== before[i]
+        )""",
+        arg=places,
+        timeout=A_FIT_MS,
+    )
 
     page.locator("#map svg").hover(position={"x": 300, "y": 200})
     page.locator("#map g[data-item='0'] image").hover(force=True)
@@ -147,7 +146,7 @@ def test_the_dashboard_lives_and_a_person_can_be_left_out(site: Site, new_page, 
     picture(page, "dashboard", full=True)
 
     person = page.locator("#people tbody tr").first
-    person.locator("input").uncheck()
+    person.locator("input").click()
     expect(page.locator("#notice")).to_contain_text("was left out")
     assert sum(p.excluded for p in site.storage.respondents(record.name)) == 1
     expect(page.locator("tr.excluded")).to_have_count(1)

@@ -27,7 +27,7 @@ export function notice(text, action, label) {
   clearTimeout(timer);
   const button = action && h("button", { type: "button", onclick: () => (notice(""), action()) }, label);
   $("#notice").replaceChildren(text, ...(button ? [button] : []));
-  if (text) timer = setTimeout(() => notice(""), action ? 10_000 : 4000);
+  if (text) timer = setTimeout(() => notice(""), action ? 30_000 : 4000);
 }
 
 export async function copy(text, button) {

@@ -137,5 +137,5 @@ $("#copy").addEventListener("click", (event) => copy($("#link").textContent, eve
 $("#save-accuracy").addEventListener("click", () => download(`${name}-accuracy.svg`, "image/svg+xml", asFile($("#accuracy svg"))));
 $("#save-map").addEventListener("click", () => download(`${name}-map.svg`, "image/svg+xml", asFile($("#map svg"))));
 exports();
-describe();
+describe().catch((problem) => notice(problem.message));
 keepLooking();

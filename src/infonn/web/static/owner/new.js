@@ -6,13 +6,18 @@ import { dropped, look } from "./files.js";
 
 const SHOWN = 12;
 let chosen = null;
+let looking = Promise.resolve(); // until the files chosen last were looked at
 
 const sentences = (place, all) => $(place).replaceChildren(...all.map((text) => h("li", {}, text)));
 const value = (id) => $(`#${id}`).value.trim();
 const number = (id) => Number(value(id));
 const task = () => $("input[name=task]:checked").value;
 
-async function take(list) {
+function take(list) {
+  looking = looking.catch(() => {}).then(() => describe(list));
+}
+
+async function describe(list) {
   chosen = await look(list);
   sentences("#problems", chosen.problems);
   $("#found").hidden = !chosen.files.length;
@@ -67,6 +72,7 @@ function lacks() {
 
 async function create(event) {
   event.preventDefault();
+  await looking;
   const missing = lacks();
   sentences("#refusals", missing);
   if (missing.length) return;

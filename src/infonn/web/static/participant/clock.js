@@ -1,5 +1,7 @@
 // Response times: from the paint of a question, its images included, to the choice.
 
+export const SHORTEST_LOOK_MS = 150; // nobody sees and chooses faster: the second half of a double click does not count
+
 /** Resolves just after the next frame is on the screen, with the time. */
 export function painted() {
   return new Promise((resolve) => {

@@ -1,14 +1,13 @@
 // A person at a study: welcome, questions one by one, the end.
 
 import { $, fill, pageData } from "../shared/dom.js";
-import { Clock, deviceClass, painted } from "./clock.js";
+import { Clock, SHORTEST_LOOK_MS, deviceClass, painted } from "./clock.js";
 import { listenForKeys } from "./keys.js";
 import { Outbox } from "./outbox.js";
 import { Screen } from "./screen.js";
 import { Rehearsal, Server } from "./server.js";
 import { Store, Turnstile, newId } from "./store.js";
 
-const SHORTEST_LOOK_MS = 150; // nobody sees and chooses faster: the second half of a double click does not count
 const REDIRECT_MS = 4000;
 const WHO = ["PROLIFIC_PID", "workerId", "participant"]; // link parameters that name a person
 

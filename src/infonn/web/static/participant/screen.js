@@ -2,7 +2,7 @@
 
 import { $, fill } from "../shared/dom.js";
 import { build, view } from "./cards.js";
-import { painted } from "./clock.js";
+import { SHORTEST_LOOK_MS, painted } from "./clock.js";
 import { boxes, labelBoxes } from "./layout.js";
 
 const SECTIONS = ["welcome", "question", "waiting", "end", "stopped", "elsewhere", "trouble"];
@@ -48,10 +48,12 @@ export class Screen {
     return { at, missing, built };
   }
 
-  /** Whether a choice counts; the page says so too, for style sheets and tests. */
+  /** Whether a choice counts; the page says so, once the question was there long enough for one. */
   setOpen(open) {
     this.open = open;
-    this.stage.toggleAttribute("data-open", open);
+    clearTimeout(this.opening);
+    this.stage.removeAttribute("data-open");
+    if (open) this.opening = setTimeout(() => this.stage.setAttribute("data-open", ""), SHORTEST_LOOK_MS + 5);
   }
 
   /** Size the boxes for the space there is. */
