@@ -83,6 +83,46 @@ def test_a_new_answer_replaces_the_queue() -> None:
     assert not before & {question.id for question in storage.questions("s", "open")}
 
 
+def few_turns(worker, most: int = 20) -> int:
+    """Turns until there is nothing left to do; the worker that never rests fails here instead of hanging."""
+    for turn in range(most):
+        if not worker.turn():
+            return turn
+    raise AssertionError(f"still at work after {most} turns")
+
+
+def label_study(storage, name: str, n_items: int = 12) -> None:
+    """A study whose whole pool is smaller than half the smallest queue."""
+    angles = np.arange(n_items) / 2
+    few = items_of([(f"item {i}", None) for i in range(n_items)], np.column_stack([np.cos(angles), np.sin(angles)]))
+    spec = {"study": {"name": name, "task": "labels"}, "queries": {"classes": ["a", "b"], "first": 4}}
+    put_study(storage, spec | {"learner": {"name": "logistic"}}, few, [])
+
+
+def test_a_small_pool_keeps_no_worker_busy() -> None:
+    storage = MemoryStorage()
+    label_study(storage, "few")
+    worker = Worker(storage)
+    for n in (0, 3, 5):
+        answer(storage, n, name="few")
+        few_turns(worker)
+        assert storage.notes("few")["reported"]["revision"] == list(storage.revision("few"))
+    worker._give_back("few")
+    assert not worker.turn()  # nor is it taken up again
+
+
+def test_a_curve_does_not_wait_for_other_studies() -> None:
+    storage = MemoryStorage()
+    for name in ("few", "fewer"):
+        label_study(storage, name, 12 if name == "few" else 5)
+    record = new_study(storage)
+    from infonn.web.live import serving_for
+
+    answer(storage, 36, hold_out=0.3, draw=serving_for(storage, record).draw)
+    assert few_turns(Worker(storage)) <= 4
+    assert "hold_out_accuracy" in storage.rounds("s")[-1].measures
+
+
 def answer_in_turns(storage, worker, n: int) -> None:
     for _ in range(n):
         settle(worker)

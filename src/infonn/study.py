@@ -16,7 +16,7 @@ from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
 from infonn.errors import AlreadyAnsweredError, StudyError
 from infonn.framework import Answered, Learner, Measure, Oracle, Situation, Storage, Strategy, Task
-from infonn.queries import Answers, Kind, not_among, padded_queries, stack_queries
+from infonn.queries import Answers, Kind, not_among, padded_queries, question_keys, stack_queries
 from infonn.records import Answer, Outcome, Purpose, Question, Round, check_response
 
 if TYPE_CHECKING:
@@ -236,13 +236,15 @@ class Study:
     def random_queries(self, size: int, asked: IntArray, rng: Generator) -> list[IntArray]:
         """Random queries, none asked before and none twice; fewer where the pool has no more."""
         found: list[IntArray] = []
+        known = set(question_keys(asked, self.kind).tolist())
         for _ in range(50):
             if len(found) >= size:
                 break
-            for query in self.task.first_queries(size - len(found), rng):
-                if not_among(query[None], asked, self.kind)[0]:
+            drawn = self.task.first_queries(size - len(found), rng)
+            for query, key in zip(drawn, question_keys(drawn, self.kind).tolist()):
+                if key not in known:
+                    known.add(key)
                     found.append(query)
-                    asked = stack_queries([asked, query[None]])
         return found
 
     def make_question(

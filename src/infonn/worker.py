@@ -48,23 +48,25 @@ class Keeper:
     steering: Belief | None = None
     rate: float = 0.0  # answers a second, lately
     n_leased: int = 0  # questions people hold
+    n_left: int = LARGEST_QUEUE  # questions the last refill found; fewer than wanted where the pool has no more
     cycle_s: float = 0.5  # seconds from answers to a new queue, lately
     cold_s: float = 0.0  # seconds of the last cold fit
     cold_at: float = -np.inf
     cold_answers: int = 0
     looked_at: float = -np.inf
+    rehearsed: bool = False
     active_at: float = field(default_factory=time.monotonic)
 
     def tend(self) -> bool:
         """Take in new answers and refill the queue, or report while there is nothing to take in; whether it worked."""
         started = time.monotonic()
         found = self.storage.revision(self.study.name)
-        depth = self.storage.queue_depth(self.study.name)
-        if found != self.revision and (self._is_time() or depth < self.queue_size() // 2):
+        is_low = self.storage.queue_depth(self.study.name) < min(self.queue_size(), self.n_left) // 2
+        if found != self.revision and (is_low or self._is_time()):
             self._take_in(found)
             self._steer()
             self._refill()
-        elif depth < self.queue_size() // 2:
+        elif is_low:
             self._refill()
         elif found == self.revision and self.reported != self.revision:
             self._report()
@@ -89,6 +91,7 @@ class Keeper:
 
     def rehearse(self) -> None:
         """Fit and select once on made-up answers, so that kernels are compiled before the first person waits."""
+        self.rehearsed = True
         rng = default_rng(0)
         queries = self.study.task.first_queries(3, rng)
         n_options = len(self.study.task.options(queries[0])) if len(queries) else 0
@@ -146,6 +149,7 @@ class Keeper:
                 for query, score in zip(chosen, scores)
             ]
         self.storage.replace_open(study.name, questions)
+        self.n_left = len(questions)
 
     def _report_is_due(self) -> bool:
         """While answers keep coming a cold fit may take a small share of the time."""
@@ -165,7 +169,7 @@ class Keeper:
         measures = {**hold_out_measures(belief, self._answers("hold_out")), "at": time.time()}
         index = len(self.storage.rounds(self.study.name))
         self.storage.add_round(self.study.name, Round(index, len(answers), measures, self.cold_s))
-        self.storage.note(self.study.name, "reported", {"revision": list(self.revision)})
+        self.storage.note(self.study.name, "reported", {"revision": list(self.revision), "queue": self.n_left})
         self.reported, self.cold_at, self.cold_answers = self.revision, time.monotonic(), len(self.answered)
         if self.steering is None and len(answers) >= self.study.first:
             self.steering = belief
@@ -262,7 +266,7 @@ class Worker:
         for record in self.storage.studies():
             if self._tend(record):
                 worked = True
-        return worked
+        return worked or self._rehearse()
 
     # --- inside ------------------------------------------------------------------------------------
 
@@ -275,14 +279,11 @@ class Worker:
             return False
         if name in self._lost:
             self._forget(name)
-        fresh = name not in self._keepers
-        if fresh and not self._take_up(record):
+        if name not in self._keepers and not self._take_up(record):
             return False
         keeper = self._keepers[name]
         try:
             worked = keeper.tend()
-            if fresh and keeper.steering is None:
-                keeper.rehearse()
         except StorageError:
             raise
         except Exception as error:
@@ -296,6 +297,17 @@ class Worker:
         elif time.monotonic() - keeper.active_at > _IDLE_S:
             self._give_back(name)
         return worked
+
+    def _rehearse(self) -> bool:
+        """Compile what a new study needs, when no other study has to wait for it; whether there was one."""
+        for name, keeper in self._keepers.items():
+            if keeper.steering is None and not keeper.rehearsed:
+                try:
+                    keeper.rehearse()
+                except Exception as error:
+                    self._failed(name, error)
+                return True
+        return False
 
     def _take_up(self, record: StudyRecord) -> bool:
         """Claim a study that needs work."""
@@ -315,8 +327,10 @@ class Worker:
         return True
 
     def _needs_work(self, name: str) -> bool:
-        reported = self.storage.notes(name).get("reported", {}).get("revision")
-        return reported != list(self.storage.revision(name)) or self.storage.queue_depth(name) < SMALLEST_QUEUE // 2
+        reported = self.storage.notes(name).get("reported", {})
+        full = min(SMALLEST_QUEUE, reported.get("queue", SMALLEST_QUEUE))  # a small pool fills no queue
+        news = reported.get("revision") != list(self.storage.revision(name))
+        return news or self.storage.queue_depth(name) < full // 2
 
     def _failed(self, name: str, error: Exception) -> None:
         log.error('study "%s" could not be fitted', name, exc_info=error)
