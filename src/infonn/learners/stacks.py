@@ -180,14 +180,14 @@ class _Data:
         rows = torch.tensor(order, device=self.device)
         queries = self.queries.gather(1, rows[..., None].expand(-1, -1, self.queries.shape[2]))
         responses = self.responses.gather(1, rows)
+        starts = range(0, self.n_rows, size)
+        active = torch.tensor(self.counts > np.array(starts)[:, None], dtype=self.present.dtype, device=self.device)
         batches = []
-        for start in range(0, self.n_rows, size):
+        for number, start in enumerate(starts):
             part = slice(start, start + size)
-            active = None
-            if not self.even:
-                active = torch.tensor(self.counts > start, dtype=self.present.dtype, device=self.device)[:, None]
             comparisons = Comparisons(responses[:, part], self.ranking)
-            batches.append(_Batch(queries[:, part], comparisons, self.present[:, part], active))
+            has_data = None if self.even else active[number, :, None]
+            batches.append(_Batch(queries[:, part], comparisons, self.present[:, part], has_data))
         return batches
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from infonn.arrays import Array, FloatArray, IntArray, is_torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def query_squared_distances(embedding: Array, queries: Array) -> Array:
@@ -14,15 +19,22 @@ def query_squared_distances(embedding: Array, queries: Array) -> Array:
     items are asked about often, every pair is worked out once and looked up; the numbers are the same.
     """
     candidates = queries[:, 1:]
-    if not is_torch(embedding) and embedding.ndim == 2 and len(embedding) ** 2 <= candidates.size:
+    if is_torch(embedding):
+        return _torch_squared_distances(embedding, queries, candidates < 0)
+    if embedding.ndim == 2 and len(embedding) ** 2 <= candidates.size:
         table = ((embedding[:, None] - embedding[None]) ** 2).sum(-1)
         squared = table[queries[:, :1], candidates]
     else:
         difference = embedding[..., candidates, :] - embedding[..., queries[:, :1], :]
         squared = (difference**2).sum(-1)
-    if is_torch(squared):
-        return squared.masked_fill(candidates < 0, float("inf"))  # fills on the device: nothing is sent there
     return np.where(candidates < 0, np.asarray(np.inf, squared.dtype), squared)
+
+
+def _torch_squared_distances(embedding: Tensor, queries: Tensor, padding: Tensor) -> Tensor:
+    # One look-up of all rows: its gradient is one sum, where that of indexing sorts. Nothing is sent to the device.
+    rows = embedding.index_select(-2, queries.clamp(min=0).flatten())
+    rows = rows.view(*embedding.shape[:-2], *queries.shape, embedding.shape[-1])
+    return (rows[..., 1:, :] - rows[..., :1, :]).square().sum(-1).masked_fill(padding, float("inf"))
 
 
 def pairwise_squared_distances(rows: FloatArray, columns: FloatArray) -> FloatArray:
