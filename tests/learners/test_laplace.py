@@ -40,11 +40,25 @@ def test_woodburys_update_is_the_inverse_of_the_sum() -> None:
     hidden, weights, queries = setting()
     covariance = np.linalg.inv(np.eye(8) * 3)
     rows = fisher_rows(hidden, weights, queries[:1], RESPONSE)[0]
-    mean, after = updated(hidden, weights, covariance, queries[0], 1, RESPONSE)
+    rng = np.random.default_rng(0)
+    mean, after, _ = updated(hidden, weights, covariance, np.zeros((0, 8)), queries[0], 1, RESPONSE, rng)
     np.testing.assert_allclose(after, np.linalg.inv(3 * np.eye(8) + rows.T @ rows), atol=1e-12)
     leaf = torch.tensor(weights, requires_grad=True)
     log_probs(leaf, hidden, queries[0])[1].backward()
     np.testing.assert_allclose(mean, weights + (after @ leaf.grad.numpy().ravel()).reshape(4, 2), atol=1e-10)
+
+
+def test_updated_draws_have_the_updated_covariance() -> None:
+    # 100,000 draws: an entry's standard error is below sqrt(2 / 100,000) of the variances, 0.0015; tolerance 5 of them.
+    hidden, weights, queries = setting()
+    rng = np.random.default_rng(1)
+    covariance = np.linalg.inv(3 * np.eye(8) + np.full((8, 8), 0.5))
+    deviations = rng.standard_normal((100_000, 8)) @ np.linalg.cholesky(covariance).T
+    before = covariance
+    for query in queries:
+        weights, covariance, deviations = updated(hidden, weights, covariance, deviations, query, 0, RESPONSE, rng)
+    np.testing.assert_allclose(np.cov(deviations.T), covariance, atol=0.0075)
+    assert np.abs(before - covariance).max() > 0.05  # a difference that the tolerance would not hide
 
 
 def learner() -> tuple[Laplace, Answers]:

@@ -1,8 +1,9 @@
 """A normal approximation around a network's last layer, which one answer updates without training (Laplace).
 
 Near its optimum the posterior of the last layer's weights W is normal, with the answers' Fisher information as its
-precision. An answer adds a matrix of low rank to that, so the covariance follows by Woodbury's formula and the mean
-by one Newton step, in milliseconds; the layers below stand still until the next training.
+precision. An answer adds a matrix of low rank to that, so the covariance follows by Woodbury's formula, the mean by
+one Newton step and the draws by Matheron's rule, in a millisecond; the layers below stand still until the next
+training.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from infonn.maths.responses import ResponseSettings, nearest_log_probs
 from infonn.queries import Answers
 
 WEIGHTS, COVARIANCE, SEEN = "laplace.weights", "laplace.covariance", "laplace.seen"
+DEVIATIONS = "laplace.deviations"  # of the draws from the mean: (draws, weights)
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Laplace:
         if answers.kind != "nearest":
             raise DataError(f'The Laplace update knows "nearest" answers, and these are of kind "{answers.kind}".')
         state = start.state if start is not None else None
-        if start is not None and state is not None and SEEN in state:
+        if start is not None and state is not None and len(state.get(DEVIATIONS, ())) == self.n_draws:
             trained, seen = (int(value) for value in state[SEEN])
             if seen <= len(answers) and len(answers) - trained < self.train_after:
                 return self._update(start, state, answers.take(slice(seen, None)), trained, rng)
@@ -54,15 +56,20 @@ class Laplace:
         rows = fisher_rows(hidden, weights, answers.queries, self._response(belief))
         information = np.einsum("nkp,nkq->pq", rows, rows, optimize=True)
         covariance = np.linalg.inv(information + self.precision * np.eye(weights.size))
-        return self._belief(belief, weights, covariance, len(answers), len(answers), rng)
+        deviations = rng.standard_normal((self.n_draws, weights.size)) @ np.linalg.cholesky(covariance).T
+        return self._belief(belief, weights, covariance, deviations, len(answers), len(answers))
 
     def _update(
         self, start: Belief, state: Mapping[str, FloatArray], new: Answers, trained: int, rng: Generator
     ) -> Belief:
         hidden, weights, covariance = state[HIDDEN][0], state[WEIGHTS], state[COVARIANCE]
+        deviations = state[DEVIATIONS]
         for query, answer in zip(new.queries, new.responses):
-            weights, covariance = updated(hidden, weights, covariance, query, int(answer), self._response(start))
-        return self._belief(start, weights, covariance, trained, int(state[SEEN][1]) + len(new), rng)
+            weights, covariance, deviations = updated(
+                hidden, weights, covariance, deviations, query, int(answer), self._response(start), rng
+            )
+        seen = int(state[SEEN][1]) + len(new)
+        return self._belief(start, weights, covariance, deviations, trained, seen)
 
     def _response(self, belief: Belief) -> ResponseSettings:
         response = self.response or belief.response
@@ -70,32 +77,54 @@ class Laplace:
         return response
 
     def _belief(
-        self, base: Belief, weights: FloatArray, covariance: FloatArray, trained: int, seen: int, rng: Generator
+        self,
+        base: Belief,
+        weights: FloatArray,
+        covariance: FloatArray,
+        deviations: FloatArray,
+        trained: int,
+        seen: int,
     ) -> Belief:
         assert base.state is not None
         hidden = base.state[HIDDEN][0]
-        noise = rng.standard_normal((self.n_draws, weights.size)) @ np.linalg.cholesky(covariance).T
-        draws = LinearDraws(hidden, weights + noise.reshape(-1, *weights.shape))
-        kept = {**base.state, WEIGHTS: weights, COVARIANCE: covariance, SEEN: np.array([trained, seen])}
-        return replace(base, embedding=hidden @ weights, draws=draws, response=self._response(base), state=kept)
+        draws = LinearDraws(hidden, weights + deviations.reshape(-1, *weights.shape))
+        laplace = {
+            WEIGHTS: weights,
+            COVARIANCE: covariance,
+            DEVIATIONS: deviations,
+            SEEN: np.array([trained, seen]),
+        }
+        response = self._response(base)
+        return replace(
+            base, embedding=hidden @ weights, draws=draws, response=response, state={**base.state, **laplace}
+        )
 
 
 def updated(
     hidden: FloatArray,
     weights: FloatArray,
     covariance: FloatArray,
+    deviations: FloatArray,
     query: IntArray,
     answer: int,
     response: ResponseSettings,
-) -> tuple[FloatArray, FloatArray]:
-    """Mean and covariance of the weights after one more answer: Woodbury's formula, and one Newton step."""
+    rng: Generator,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean, covariance and draws of the weights after one more answer.
+
+    The mean takes one Newton step, the covariance follows Woodbury, and a draw's deviation follows Matheron: less
+    what an observation that it would have made itself, noise included, would teach. So it has the new covariance.
+    """
     slopes, probs, clear = _slopes(hidden, weights, query[None], response)
     rows = _fisher(slopes, probs, clear, response.lapse)[0]
     reached = covariance @ rows.T
-    covariance = covariance - reached @ np.linalg.solve(np.eye(len(rows)) + rows @ reached, reached.T)
+    gain = np.linalg.solve(np.eye(len(rows)) + rows @ reached, reached.T)  # (options, weights)
+    covariance = covariance - reached @ gain
+    observed = deviations @ rows.T + rng.standard_normal((len(deviations), len(rows)))
     share = (1 - response.lapse) * clear[0, answer] / probs[0, answer]
     gradient = share * (slopes[0, answer] - clear[0] @ slopes[0])
-    return weights + (covariance @ gradient).reshape(weights.shape), covariance
+    step = (covariance @ gradient).reshape(weights.shape)
+    return weights + step, covariance, deviations - observed @ gain
 
 
 def fisher_rows(hidden: FloatArray, weights: FloatArray, queries: IntArray, response: ResponseSettings) -> FloatArray:
