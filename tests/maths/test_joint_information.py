@@ -105,11 +105,14 @@ def test_torch_gives_what_numpy_gives(rng):
     assert a.tolist() == b.tolist()
 
 
-def test_the_kernel_averages_as_plain_numpy_does(rng):
+@pytest.mark.parametrize(("m", "n_draws"), [(1, 3), (30, 64), (150, 50)])
+def test_the_kernel_averages_as_plain_numpy_does(rng, m, n_draws):
     from infonn.maths.kernels.joint import mean_surprise
 
-    predicted = rng.random((30, 700)).astype(np.float32)
-    predicted[3, :50] = 0
-    shares = rng.dirichlet(np.ones(30)).astype(np.float32)
+    likelihoods = rng.random((m, n_draws)).astype(np.float32) / n_draws
+    probs = rng.random((n_draws, 700)).astype(np.float32)
+    probs[:, :50] = 0
+    shares = rng.dirichlet(np.ones(m)).astype(np.float32)
+    predicted = likelihoods.astype(float) @ probs.astype(float)
     plain = -(shares[:, None] * predicted * np.log(np.maximum(predicted, 1e-37))).sum(axis=0)
-    np.testing.assert_allclose(mean_surprise(shares, predicted), plain, atol=1e-6)
+    np.testing.assert_allclose(mean_surprise(shares, likelihoods, probs), plain, atol=2e-6)

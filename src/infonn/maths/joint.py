@@ -89,19 +89,19 @@ def conditional_information(joint: Joint, log_probs: Array) -> FloatArray:
     for first in range(0, n_queries, chunk):
         logs = log_probs[:, first : first + chunk]
         probs = xp.exp(logs)
-        predicted = likelihoods @ probs.reshape(n_draws, -1)  # (joint answers, queries * options)
-        expected = _mean_surprise(shares, predicted).reshape(-1, n_options).sum(-1)
+        expected = _mean_surprise(shares, likelihoods, probs.reshape(n_draws, -1)).reshape(-1, n_options).sum(-1)
         given_draw = -(probs * logs.clip(-1e30)).sum(-1).mean(0)
         parts.append(to_numpy(expected - given_draw))
     return np.concatenate(parts) if parts else np.empty(0)
 
 
-def _mean_surprise(shares: Array, predicted: Array) -> Array:
-    """-p log p of every column, averaged over the joint answers: (m,), (m, n) -> (n,)."""
-    if library_of(predicted) is np and predicted.dtype == np.float32:
+def _mean_surprise(shares: Array, likelihoods: Array, probs: Array) -> Array:
+    """-p log p of what the joint answers predict, averaged over them: (m,), (m, draws), (draws, n) -> (n,)."""
+    if library_of(probs) is np and probs.dtype == np.float32:
         from infonn.maths.kernels.joint import mean_surprise
 
-        return mean_surprise(shares, predicted)
+        return mean_surprise(shares, likelihoods, probs)
+    predicted = likelihoods @ probs
     tiny = float(np.finfo(np.float32).tiny)
     logs = library_of(predicted).log(predicted.clip(tiny))
     return -(shares @ (predicted * logs))
