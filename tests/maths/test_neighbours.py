@@ -71,6 +71,19 @@ def test_spread_is_that_of_all_distances(rng, monkeypatch):
     assert labelled_spread(embedding, items, labelled[:0]) == (0.0, 0.0)
 
 
+@pytest.mark.parametrize(("chunk", "columns", "threads"), [(1, 512, "1"), (1000, 7, "3"), (1 << 20, 512, "2")])
+def test_slices_blocks_and_threads_change_no_digit(rng, monkeypatch, chunk, columns, threads):
+    embedding = rng.normal(size=(301, 10)).astype(np.float32)  # dimensions that are no multiple of the step
+    items, labelled = split(rng, 301, 20)
+    classes = rng.integers(0, 4, 20)
+    expected = nearest_of_classes(embedding, items, labelled, classes, 3), labelled_spread(embedding, items, labelled)
+    monkeypatch.setattr(neighbours, "CHUNK", chunk)
+    monkeypatch.setattr(neighbours, "COLUMNS", columns)
+    monkeypatch.setenv("INFONN_THREADS", threads)
+    assert (nearest_of_classes(embedding, items, labelled, classes, 3) == expected[0]).all()
+    assert labelled_spread(embedding, items, labelled) == pytest.approx(expected[1], rel=1e-6 if columns < 20 else 0)
+
+
 def test_spread_of_very_many_pairs_comes_from_evenly_spaced_items(rng, monkeypatch):
     embedding = rng.normal(size=(3000, 8))
     items, labelled = split(rng, 3000, 40)

@@ -1,19 +1,19 @@
 """Nearest labelled items: of each class, of all; and how far labelled items are. Chunk by chunk, in float32.
 
-Items by labelled items is never held whole: a chunk of rows is one matrix product, and kernels read it while it
-is still in the cache. The one-pass forms are tested against plain loops over exact distances.
+Items by labelled items is never held whole: kernels read the distances of a few hundred rows while they are still in
+the cache. The one-pass forms are tested against plain loops over exact distances.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 
 from infonn.arrays import FloatArray, IntArray
 
-CHUNK = 1 << 20  # products of items and labelled items that stand in memory at once
+CHUNK = 1 << 20  # distances that stand in memory at once, in each thread
+COLUMNS = 512  # labelled items whose coordinates stay in the cache while items pass by
 FRONT = 2048  # farthest items that follow every choice of a centre
 SPREAD_PAIRS = 1 << 22  # pairs that tell how far labelled items are
 
@@ -34,8 +34,8 @@ def nearest_of_classes(
 
 def nearest_labelled(embedding: FloatArray, items: IntArray, labelled: IntArray, n_nearest: int) -> IntArray:
     """For each of `items` the positions in `labelled` of its nearest ones, near to far: (items, n_nearest)."""
-    every_one = np.arange(1, len(labelled) + 1)
-    return _nearest(embedding, items, labelled, every_one, min(n_nearest, len(labelled)))
+    groups = np.array([len(labelled)]) if n_nearest == 1 else np.arange(1, len(labelled) + 1)  # all, or every one
+    return _nearest(embedding, items, labelled, groups, min(n_nearest, len(labelled)))
 
 
 def labelled_spread(embedding: FloatArray, items: IntArray, labelled: IntArray) -> tuple[float, float]:
@@ -46,44 +46,14 @@ def labelled_spread(embedding: FloatArray, items: IntArray, labelled: IntArray) 
     from infonn.maths.kernels.neighbours import distance_sums
 
     items = items[:: 1 + len(items) * len(labelled) // SPREAD_PAIRS]
-    n, total, total_squared, largest = 0, 0.0, 0.0, 0.0
-    for chunk in _chunks(embedding, items, labelled):
-        sums = distance_sums(chunk.products, chunk.offsets, chunk.squared_norms())
-        n += chunk.products.size
-        total, total_squared, largest = total + sums[0], total_squared + sums[1], max(largest, sums[2])
+    sums = np.zeros((len(items), 3))
+    for_distances(embedding, items, labelled, lambda rows, squared: distance_sums(squared, sums[rows]))
+    n = len(items) * len(labelled)
+    total, total_squared = sums[:, 0].sum(), sums[:, 1].sum()
+    largest = float(sums[:, 2].max(initial=0.0)) ** 0.5
     if n < 2:
-        return 0.0, largest**0.5
-    return max((total_squared - total**2 / n) / (n - 1), 0.0) ** 0.5, largest**0.5
-
-
-@dataclass(frozen=True)
-class _Chunk:
-    """Some items beside all labelled ones: d^2 = squared_norms + offsets - 2 products."""
-
-    rows: slice
-    points: FloatArray  # (rows, dims)
-    centre: FloatArray
-    products: FloatArray  # (rows, labelled), with the labelled ones centred: far from the origin digits would be lost
-    offsets: FloatArray  # (labelled,)
-
-    def squared_norms(self) -> FloatArray:
-        centred = self.points - self.centre
-        norms: FloatArray = np.einsum("ij,ij->i", centred, centred)
-        return norms
-
-
-def _chunks(embedding: FloatArray, items: IntArray, labelled: IntArray) -> Iterator[_Chunk]:
-    if not len(labelled):
-        return
-    points = np.asarray(embedding[labelled], np.float32)
-    centre = points.mean(axis=0)
-    points = points - centre
-    offsets = (points**2).sum(axis=1) + 2 * points @ centre
-    step = max(1, CHUNK // len(labelled))
-    for first in range(0, len(items), step):
-        rows = slice(first, first + step)
-        chunk = np.asarray(embedding[items[rows]], np.float32)
-        yield _Chunk(rows, chunk, centre, chunk @ points.T, offsets)
+        return 0.0, largest
+    return float(max((total_squared - total**2 / n) / (n - 1), 0.0) ** 0.5), largest
 
 
 def _nearest(embedding: FloatArray, items: IntArray, labelled: IntArray, ends: IntArray, n_nearest: int) -> IntArray:
@@ -91,9 +61,38 @@ def _nearest(embedding: FloatArray, items: IntArray, labelled: IntArray, ends: I
     from infonn.maths.kernels.neighbours import nearest_of_groups
 
     positions = np.full((len(items), n_nearest), -1, np.int32)
-    for chunk in _chunks(embedding, items, labelled):
-        nearest_of_groups(chunk.products, chunk.offsets, ends.astype(np.int64), positions[chunk.rows])
+    ends = ends.astype(np.int64)
+    for_distances(embedding, items, labelled, lambda rows, squared: nearest_of_groups(squared, ends, positions[rows]))
     return positions
+
+
+def for_distances(
+    embedding: FloatArray, items: IntArray, labelled: IntArray, use: Callable[[slice, FloatArray], None]
+) -> None:
+    """Call `use(rows, squared_distances)` for slices of `items`, in several threads: (rows, labelled) float32.
+
+    All is centred between the labelled items: far from the origin digits would be lost.
+    """
+    from infonn.maths.kernels.neighbours import STEP, fill_squared_distances
+    from infonn.maths.kernels.threads import in_threads
+
+    if not len(labelled):
+        return
+    embedding, items = np.ascontiguousarray(embedding), np.ascontiguousarray(items, np.int64)
+    points = np.asarray(embedding[labelled], np.float32)
+    centre = points.mean(axis=0)
+    points = np.pad(points - centre, ((0, 0), (0, -len(centre) % STEP)))
+    norms = (points**2).sum(axis=1)
+    blocks = {i: points[i : i + COLUMNS].T.copy() for i in range(0, len(points), COLUMNS)}
+
+    def work(first: int, last: int) -> None:
+        squared = np.empty((last - first, len(points)), np.float32)
+        for start, block in blocks.items():
+            fill_squared_distances(embedding, items[first:last], centre, block, norms[start:], squared, start)
+        use(slice(first, last), squared)
+
+    most = max(8, min(256, CHUNK // len(labelled)))
+    in_threads(work, len(items), min(64, most), most)
 
 
 def farthest_first(
@@ -124,8 +123,6 @@ def _farthest(points: FloatArray, left: FloatArray, size: int, front_size: int =
     Only the front, the farthest rows, follows every choice. The others are brought up to date together, when one
     of them may have become the farthest: distances only fall, so it cannot be farther than it was.
     """
-    from infonn.maths.kernels.neighbours import cover
-
     chosen: list[int] = []
     while len(chosen) < size:
         order = np.argpartition(-left, min(front_size, len(left)) - 1)
@@ -137,8 +134,16 @@ def _farthest(points: FloatArray, left: FloatArray, size: int, front_size: int =
             if front_left[best] < behind:
                 break
             chosen.append(int(front[best]))
-            cover(front_points, front_points[best : best + 1], front_left)
+            _cover(front_points, front_points[best : best + 1], front_left)
             front_left[best] = -1
-        cover(points, points[chosen[n_before:]], left)
+        _cover(points, points[chosen[n_before:]], left)
         left[chosen] = -1
     return np.array(chosen, np.int64)
+
+
+def _cover(points: FloatArray, centres: FloatArray, left: FloatArray) -> None:
+    """Lower `left` where one of `centres` is nearer."""
+    from infonn.maths.kernels.neighbours import cover
+    from infonn.maths.kernels.threads import in_threads
+
+    in_threads(lambda first, last: cover(points[first:last], centres, left[first:last]), len(points), 2048, 1 << 14)

@@ -89,11 +89,18 @@ class ClassDistancePrediction:
         if self.response.sharpness != 1 or self.response.lapse:
             return in_chunks(mutual_information, self, queries)
         from infonn.maths.kernels.class_information import distance_information
+        from infonn.maths.kernels.threads import in_threads
 
-        distances = np.sort(self._distances(queries).astype(np.float32), axis=1)
-        counts = np.isfinite(distances).sum(axis=1)
         normals = np.ascontiguousarray((self.sigma * self.normals).T.astype(np.float32))
-        return distance_information(distances, counts, normals, self.response.mu).astype(float)
+        scores = np.empty(len(queries))
+
+        def work(first: int, last: int) -> None:
+            distances = np.sort(self._distances(queries[first:last]), axis=1)
+            counts = np.isfinite(distances).sum(axis=1)
+            scores[first:last] = distance_information(distances, counts, normals, self.response.mu)
+
+        in_threads(work, len(queries), 256, 2048)
+        return scores
 
     def _distances(self, queries: IntArray) -> FloatArray:
         from infonn.maths.kernels.class_information import query_distances

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.maths.kernels.logs import REORDERED, fast_log
 
 
-@njit(parallel=True, fastmath=REORDERED, cache=True)
+@njit(nogil=True, fastmath=REORDERED, cache=True)
 def query_distances(embedding: FloatArray, queries: IntArray) -> FloatArray:
     """Distances of candidates to their reference, (n, k) float32; padding gets infinity."""
     n, width = queries.shape
     distances = np.empty((n, width - 1), np.float32)
-    for row in prange(n):
+    for row in range(n):
         reference = embedding[queries[row, 0]]
         for j in range(1, width):
             item = queries[row, j]
@@ -30,7 +30,7 @@ def query_distances(embedding: FloatArray, queries: IntArray) -> FloatArray:
     return distances
 
 
-@njit(parallel=True, fastmath=REORDERED, cache=True)
+@njit(nogil=True, fastmath=REORDERED, error_model="numpy", cache=True)
 def distance_information(distances: FloatArray, counts: IntArray, normals: FloatArray, mu: float) -> FloatArray:
     """Nats that each query's response tells, with distances D + normals: (n, k), (n,), (k, draws) -> (n,).
 
@@ -42,7 +42,7 @@ def distance_information(distances: FloatArray, counts: IntArray, normals: Float
     scale = np.float32(1 / n_draws)
     offset = np.float32(mu)
     information = np.zeros(n, np.float32)
-    for row in prange(n):
+    for row in range(n):
         k = counts[row]
         if k < 2:
             continue
