@@ -4,8 +4,10 @@ A comment on the line before a block says more about it:
 
     <!-- file: items.csv -->     the block is written to this file first
     <!-- run -->                 the lines of a console block that begin with "$ " are run
-    <!-- slow -->                a Python block that only `make test-long` runs
-    <!-- compile only -->        a Python block that would take long, or needs what is not here
+    <!-- session -->             a whole shell script, run by bash with a server on a free port
+    <!-- slow -->                a Python block, or the commands of a console block, that only `make test-long` runs
+    <!-- tested: FILE -->        commands that this file of tests/ runs, in its own way
+    <!-- by hand -->             needs root on a machine of its own: only on the page about servers
 """
 
 from __future__ import annotations
@@ -33,6 +35,11 @@ class Block:
     mark: str
     text: str
     line: int
+
+    @property
+    def where(self) -> str:
+        """The page and the line, for a reader."""
+        return f"{self.page.name}, line {self.line}"
 
     @property
     def file(self) -> str | None:

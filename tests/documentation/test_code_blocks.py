@@ -2,6 +2,9 @@
 
 import os
 import shlex
+import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tomllib
@@ -22,17 +25,17 @@ by_name = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 @by_name
 def test_a_page_works_from_top_to_bottom(page: Path, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    walk(page, leave_out=("compile only", "slow"))
+    walk(page)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [p for p in PAGES if any(b.mark == "slow" for b in blocks(p))], ids=lambda p: p.stem)
 def test_a_page_works_with_its_slow_blocks(page: Path, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    walk(page, leave_out=("compile only",))
+    walk(page, with_slow=True)
 
 
-def walk(page: Path, leave_out: tuple[str, ...]) -> None:
+def walk(page: Path, with_slow: bool = False) -> None:
     """In an empty folder. Python blocks share their names, as in a notebook; commands run where they are marked."""
     names: dict[str, object] = {"__name__": "page"}
     for block in blocks(page):
@@ -40,13 +43,14 @@ def walk(page: Path, leave_out: tuple[str, ...]) -> None:
             Path(block.file).parent.mkdir(parents=True, exist_ok=True)
             Path(block.file).write_text(block.text)
         elif block.language == "python":
-            where = f"{page.relative_to(ROOT)}, line {block.line}"
-            code = compile("\n" * (block.line - 1) + block.text, where, "exec")
-            if block.mark not in leave_out:
+            code = compile("\n" * (block.line - 1) + block.text, block.where, "exec")
+            if with_slow or block.mark != "slow":
                 exec(code, names)
-        elif block.mark == "run":
+        elif block.mark == "run" or (with_slow and block.mark == "slow"):
             for command in block.commands:
                 run_command(command)
+        elif block.mark == "session":
+            run_session(block)
 
 
 def run_command(command: str) -> None:
@@ -55,6 +59,44 @@ def run_command(command: str) -> None:
     here = {**os.environ, "PYTHONPATH": str(Path(infonn.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-m", *words], env=here, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+
+
+def run_session(block: Block) -> None:
+    """The script as it is written, but for the port; its last word is what the server keeps of the answer."""
+    for program in ("curl", "jq"):
+        assert shutil.which(program), f"{block.where} needs {program}: apt-get install {program}."
+    Path("bin").mkdir()
+    command = Path("bin/infonn")
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m infonn "$@"\n')
+    command.chmod(0o755)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    script = block.text.replace("8000", port).replace("infonn serve", f"infonn serve --port {port}")
+    here = {
+        **os.environ,
+        "PYTHONPATH": str(Path(infonn.__file__).parents[1]),
+        "PATH": f"{Path('bin').resolve()}:{os.environ['PATH']}",
+    }
+    with Path("session.txt").open("w") as kept:  # a file, as a pipe would wait for the server's last word
+        bash = subprocess.Popen(["bash", "-euc", script], env=here, stdout=kept, stderr=kept, start_new_session=True)
+        try:
+            code = bash.wait(timeout=120)
+        finally:
+            os.killpg(bash.pid, signal.SIGKILL)
+    printed = Path("session.txt").read_text()
+    assert code == 0, f"{block.where}\n{printed}"
+    assert "my-answer-1" in printed.splitlines()[-1], f"{block.where}: no answer in\n{printed}"
+
+
+@by_name
+def test_every_block_is_tested_somehow(page: Path) -> None:
+    for block in blocks(page):
+        if block.language in (*SHELL, "ini", "nginx") and block.mark not in ("run", "session", "slow"):
+            if block.mark.startswith("tested: "):
+                assert (ROOT / "tests" / block.mark.removeprefix("tested: ")).is_file(), f"{block.where}: {block.mark}"
+            else:
+                assert (block.mark, page.stem) == ("by hand", "server"), f"{block.where} is not tested."
 
 
 @by_name
@@ -74,12 +116,12 @@ def check_command(block: Block, words: list[str]) -> None:
     command: click.Command = typer.main.get_command(app)
     rest = words[1:]
     while rest and hasattr(command, "commands") and not rest[0].startswith("-"):
-        assert rest[0] in command.commands, f"{block.page.name}, line {block.line}: {' '.join(words)}"
+        assert rest[0] in command.commands, f"{block.where}: {' '.join(words)}"
         command = command.commands[rest.pop(0)]
     known = {option for parameter in command.params for option in parameter.opts} | {"-h", "--help"}
     known |= {"--install-completion", "--show-completion"}
     given = {word.split("=")[0] for word in rest if word.startswith("--")}
-    assert given <= known, f"{block.page.name}, line {block.line}: {given - known} of {' '.join(words)}"
+    assert given <= known, f"{block.where}: {given - known} of {' '.join(words)}"
 
 
 @by_name

@@ -202,4 +202,6 @@ def reset(storage: Storage = STORAGE) -> None:
     from infonn.specs import open_live_storage
     from infonn.web.security import reset_owner_token
 
-    typer.echo(f"Owner token, shown this once: {reset_owner_token(open_live_storage(storage))}")
+    token = reset_owner_token(open_live_storage(storage))
+    typer.echo("The new owner token, shown this once:", err=True)
+    typer.echo(token)
