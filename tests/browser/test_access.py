@@ -82,6 +82,8 @@ def test_owners_pages(site: Site, new_page, axe: str) -> None:
     check(page, axe, "new study")
     page.goto(f"{site.url}/studies/{record.name}")
     expect(page.locator("#people tbody tr")).to_have_count(3, timeout=A_FIT_MS)
+    expect(page.locator("#map image").first).to_be_visible(timeout=A_FIT_MS)
+    page.locator("#map-details summary").click()
     check(page, axe, "dashboard")
 
 

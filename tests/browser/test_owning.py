@@ -13,6 +13,10 @@ from browser.people import answer_for
 from browser.sites import FRUITS, Site, blob
 from browser.steps import A_FIT_MS, log_in, ready
 
+CURVE = 'JSON.stringify(document.querySelector("#accuracy").data.at(-1).x)'
+PLACES = 'JSON.stringify(document.querySelector("#map").data.at(-1).x)'
+ACROSS = '((range) => range[1] - range[0])(document.querySelector("#map").layout.xaxis.range)'
+
 
 def zipped(tmp_path: Path) -> Path:
     path = tmp_path / "fruits.zip"
@@ -118,31 +122,25 @@ def test_the_dashboard_lives_and_a_person_can_be_left_out(site: Site, new_page, 
     expect(page.locator(".study-card", has_text=record.name)).to_be_visible()
     picture(page, "studies")
     page.get_by_role("link", name=record.name, exact=True).click()
-    expect(page.locator("#accuracy circle")).to_be_visible(timeout=A_FIT_MS)
-    expect(page.locator("#map image")).to_have_count(12)
+    expect(page.locator("#accuracy .points path").last).to_be_visible(timeout=A_FIT_MS)
+    expect(page.locator("#map image").first).to_be_visible(timeout=A_FIT_MS)
     expect(page.locator("#people tbody tr")).to_have_count(4)
-    curve = page.locator("#accuracy polyline").last.get_attribute("points")
-    places = page.locator("#map g[data-item]").evaluate_all("all => all.map(g => g.getAttribute('transform'))")
+    curve, places = (page.evaluate(drawn) for drawn in (CURVE, PLACES))
 
     answer_for(site.storage, record, people=4, each=10)
-    page.wait_for_function(
-        "before => document.querySelector('#accuracy polyline:last-of-type').getAttribute('points') !== before",
-        arg=curve,
-        timeout=A_FIT_MS,
-    )
-    page.wait_for_function(
-        """before => [...document.querySelectorAll("#map g[data-item]")].some(
-            (g, i) => g.getAttribute("transform") !== before[i]
-        )""",
-        arg=places,
-        timeout=A_FIT_MS,
-    )
+    page.wait_for_function(f"before => {CURVE} !== before", arg=curve, timeout=A_FIT_MS)
+    page.wait_for_function(f"before => {PLACES} !== before", arg=places, timeout=A_FIT_MS)
 
-    page.locator("#map svg").hover(position={"x": 300, "y": 200})
-    page.locator("#map g[data-item='0'] image").hover(force=True)
+    page.locator("#map image").first.hover(force=True)
     expect(page.locator("#map-caption")).to_contain_text("nearest are")
+    page.locator("#map-details summary").click()
+    expect(page.locator("#map-table tbody tr")).to_have_count(12)
+    page.locator("#map-details summary").click()
+    whole = page.evaluate(ACROSS)
     page.click("#zoom-in")
+    page.wait_for_function(f"before => {ACROSS} < 0.7 * before", arg=whole)
     page.click("#zoom-all")
+    page.wait_for_function(f"before => {ACROSS} > 0.9 * before", arg=whole)
     picture(page, "dashboard", full=True)
 
     person = page.locator("#people tbody tr").first
@@ -172,9 +170,13 @@ def test_everything_goes_out_in_one_file_and_comes_back(site: Site, new_page, tm
         page.get_by_role("link", name="Everything").click()
     data = Path(got.value.path()).read_bytes()
     assert zipfile.ZipFile(io.BytesIO(data)).testzip() is None
+    expect(page.locator("#map image").first).to_be_visible(timeout=A_FIT_MS)
     with page.expect_download() as got:
-        page.click("#save-map")
-    assert "var(" not in Path(got.value.path()).read_text()
+        page.click("#save-map-svg")
+    assert Path(got.value.path()).read_text().startswith("<svg")
+    with page.expect_download() as got:
+        page.click("#save-accuracy-png")
+    assert Path(got.value.path()).read_bytes().startswith(b"\x89PNG")
 
     page.goto(f"{site.url}/studies")
     page.set_input_files("#restore", [{"name": "again.zip", "mimeType": "application/zip", "buffer": data}])

@@ -23,7 +23,7 @@ from infonn.errors import (
     UnknownQuestionError,
 )
 from infonn.framework import LiveStorage
-from infonn.web import owners, pages, participants
+from infonn.web import owners, pages, participants, plotly
 from infonn.web.security import HEADERS
 from infonn.web.server import Limits, Server
 
@@ -54,6 +54,7 @@ def create_app(
     app.include_router(participants.router)
     app.include_router(owners.router)
     app.include_router(pages.router)
+    app.include_router(plotly.router)
     app.mount(pages.static_path(), pages.static_files())
     app.add_exception_handler(InfonnError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)

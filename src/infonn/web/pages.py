@@ -19,6 +19,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from infonn.errors import StudyError
+from infonn.web import plotly
 from infonn.web.live import LiveStudy
 from infonn.web.messages import question_view
 from infonn.web.participants import study_view
@@ -104,7 +105,7 @@ def new_study(request: Request, server: ServerOf) -> Response:
 @router.get("/studies/{name}")
 def dashboard(name: str, request: Request, server: ServerOf) -> Response:
     """One study, live."""
-    return _stranger(request, server) or _owned(name, server, "dashboard.html")
+    return _stranger(request, server) or _dashboard(name, server)
 
 
 @router.get("/studies/{name}/preview")
@@ -124,12 +125,13 @@ def preview(name: str, request: Request, server: ServerOf) -> Response:
     return _participant_page(study, [question_view(study, question).model_dump() for question in questions])
 
 
-def _owned(name: str, server: Server, template: str) -> HTMLResponse:
+def _dashboard(name: str, server: Server) -> HTMLResponse:
     try:
         record = server.storage.study(name)
     except StudyError:
         return _message("en", "not_found", 404)
-    return _page(template, name=record.name, page={"name": record.name})
+    page = {"name": record.name, "plotly": plotly.script_path()}
+    return _page("dashboard.html", name=record.name, page=page, style_ids=plotly.style_ids())
 
 
 # --- templates, texts and static files -------------------------------------------------------------

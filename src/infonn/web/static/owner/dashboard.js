@@ -2,12 +2,14 @@
 
 import { $, h, pageData } from "../shared/dom.js";
 import { call, copy, download, notice, study } from "./api.js";
-import { asFile, drawAccuracy, percent, sparkline } from "./chart.js";
+import { accuracyFigure, paceFigure } from "./curves.js";
+import { Figure, percent } from "./figures.js";
 import { ItemMap } from "./map.js";
 import { People, ago } from "./people.js";
 
 const EVERY_MS = 2000;
 const FEWEST = 10; // hold-out answers from which on a point is drawn
+const LISTED = 300; // items of the map as a table
 const EXPORTS = [
   ["Answers (CSV)", "export?format=csv"],
   ["JSON lines", "export?format=jsonl"],
@@ -19,6 +21,8 @@ const EXPORTS = [
 
 const { name } = pageData();
 const base = study(name);
+const curve = new Figure($("#accuracy"));
+const pace = new Figure($("#pace"));
 const map = new ItemMap($("#map"), $("#map-caption"));
 const people = new People(name);
 let seen = { model: undefined, answers: undefined };
@@ -40,9 +44,11 @@ async function look() {
 async function drawCurve(status) {
   const [accuracy, forecast] = await Promise.all([call("GET", `${base}/accuracy`), call("GET", `${base}/forecast`)]);
   points = byAnswers(accuracy.points);
-  drawAccuracy($("#accuracy"), { points: points.filter(isTelling), ahead: forecast.points, chance: accuracy.chance, goal: status.goal });
-  const keys = [["line", "measured, with its 95 % interval"], ["ahead", "forecast, with a 90 % band"]].slice(0, forecast.points.length ? 2 : 1);
-  $("#legend").replaceChildren(...keys.flatMap(([kind, text]) => [h("span", { class: `key ${kind}` }), text]));
+  const telling = points.filter(isTelling);
+  const drawn = [curve.update(accuracyFigure({ points: telling, ahead: forecast.points, chance: accuracy.chance, goal: status.goal })), pace.update(paceFigure(points))];
+  const now = telling.at(-1);
+  $("#accuracy").setAttribute("aria-label", now ? `Accuracy ${percent(now.accuracy)} after ${now.n_answers} answers, interval ${percent(now.low)} to ${percent(now.high)}.` : "No accuracy has been measured yet.");
+  $("#pace").setAttribute("aria-label", `Answers a minute over time; ${status.answers_last_minute} in the last minute.`);
   $("#outlook").classList.toggle("stop", forecast.stop);
   $("#outlook").replaceChildren(...forecast.sentences.map((sentence) => h("p", {}, sentence)));
   const rows = [...points].reverse().slice(0, 200).map((p) =>
@@ -50,6 +56,7 @@ async function drawCurve(status) {
   );
   const head = ["Answers", "Accuracy", "95 % interval", "Hold-out answers"].map((text) => h("th", { scope: "col" }, text));
   $("#accuracy-table").replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)));
+  await Promise.all(drawn);
 }
 
 /** Before that it is noise. */
@@ -63,7 +70,18 @@ function byAnswers(all) {
 async function drawMap(status) {
   if (status.model_at === null) return;
   embedding = await call("GET", `${base}/embedding`);
-  map.update(embedding.items);
+  await map.update(embedding.items);
+  listItems();
+}
+
+/** The map in words, once somebody wants it. */
+function listItems() {
+  if (!$("#map-details").open || !embedding) return;
+  const rows = embedding.items.slice(0, LISTED).map((item, i) =>
+    h("tr", {}, h("td", {}, item.name), h("td", {}, map.nearest(i).map((j) => embedding.items[j].name).join(", ")), h("td", {}, item.spread === null ? "–" : `±${item.spread.toPrecision(2)}`)),
+  );
+  const head = ["Item", "Nearest", "Uncertainty of its place"].map((text) => h("th", { scope: "col" }, text));
+  $("#map-table").replaceChildren(h("table", { class: "words" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)));
 }
 
 function tiles(status) {
@@ -71,7 +89,7 @@ function tiles(status) {
   const all = [
     tile("Answers", status.answers.train.toLocaleString(), `of ${status.goal.toLocaleString()}; ${status.answers.hold_out} hold-out, ${status.skipped + status.cannot_tell} skipped`),
     tile("Accuracy", last ? percent(last.accuracy) : "–", last ? `${percent(last.low)} to ${percent(last.high)}` : `from ${FEWEST} hold-out answers on; ${status.answers.hold_out} so far`),
-    tile("Answers a minute", status.answers_last_minute, sparkline(points) ?? "in the last minute"),
+    tile("Answers a minute", status.answers_last_minute, "in the last minute"),
     tile("People at work", status.people_at_work, `${status.people} in all`),
     tile("Questions ready", status.queue, `${status.leased} on people’s screens`, status.queue === 0 && status.people_at_work > 0),
     tile("Staleness", Math.round(status.unseen_median), `answers the model had not seen; at most ${Math.round(status.unseen_p95)} mostly`),
@@ -134,8 +152,10 @@ async function keepLooking() {
 }
 
 $("#copy").addEventListener("click", (event) => copy($("#link").textContent, event.target));
-$("#save-accuracy").addEventListener("click", () => download(`${name}-accuracy.svg`, "image/svg+xml", asFile($("#accuracy svg"))));
-$("#save-map").addEventListener("click", () => download(`${name}-map.svg`, "image/svg+xml", asFile($("#map svg"))));
+for (const [id, figure] of [["accuracy", curve], ["map", map.figure]]) {
+  for (const format of ["svg", "png"]) $(`#save-${id}-${format}`).addEventListener("click", () => figure.save(format, `${name}-${id}`));
+}
+$("#map-details").addEventListener("toggle", listItems);
 exports();
 describe().catch((problem) => notice(problem.message));
 keepLooking();

@@ -1,87 +1,119 @@
 // The map of the items: names or thumbnails where the answers place them, to be zoomed, dragged and asked.
 
-import { $, svg } from "../shared/dom.js";
+import { $ } from "../shared/dom.js";
+import { Figure, faint } from "./figures.js";
 
-const [WIDTH, HEIGHT] = [720, 560];
-const MARGIN = 52;
+const MARGIN = 46; // pixels around the outermost items
 const NEIGHBOURS = 4;
-const THUMB = 34;
+const THUMB = 38;
+const MOST_THUMBS = 150;
+const NEAR = 24; // pixels from an item at which it is meant
+const [FARTHEST, CLOSEST] = [0.6, 40];
+const HELP = "Point at an item to see what is nearest to it. Scroll to zoom, drag to move.";
+const EMPTY = { text: "The first fit draws the map.", x: 0.5, y: 0.5, xref: "paper", yref: "paper", showarrow: false };
 
 export class ItemMap {
   constructor(place, caption) {
-    Object.assign(this, { place, caption, items: [], points: [], zoom: 1, shift: [0, 0], picked: null, held: null });
-    this.layer = svg("g");
-    this.drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "application", "aria-roledescription": "map", "aria-label": "Map of the items", tabindex: 0 }, this.layer);
-    this.empty = svg("text", { x: WIDTH / 2, y: HEIGHT / 2, "text-anchor": "middle", fill: "var(--quiet)", "font-size": 15 }, "The first fit draws the map.");
-    this.drawing.append(this.empty);
-    place.replaceChildren(this.drawing);
-    this.listen();
+    Object.assign(this, { place, caption, items: [], points: [], picked: null, zoom: 1, middle: null, held: false });
+    this.figure = new Figure(place);
+    this.figure.update((colours, size) => this.describe(colours, size)).then(() => this.listen());
+    this.say();
   }
 
-  update(items) {
+  async update(items) {
     const plane = items.map((item) => item.plane);
-    this.points = this.items.length === items.length ? turnedLike(plane, this.raw) : plane;
-    this.raw = this.points;
-    const changed = this.items.length !== items.length;
+    this.points = this.items.length === items.length ? turnedLike(plane, this.points) : plane;
     this.items = items;
-    this.empty.remove();
-    this.scale = fit(this.points);
-    if (changed) this.build();
-    this.draw();
+    if (this.picked >= items.length) this.picked = null;
+    await this.figure.draw();
+    this.say();
   }
 
-  build() {
-    this.marks = this.items.map((item, i) => {
-      const halo = item.spread === null ? null : svg("circle", { fill: "var(--accent)" });
-      const face = item.image
-        ? svg("image", { href: item.image, x: -THUMB / 2, y: -THUMB / 2, width: THUMB, height: THUMB })
-        : svg("circle", { r: 4, fill: "var(--accent)" });
-      const name = svg("text", { x: 7, y: 4, "font-size": 12, "font-family": "system-ui, sans-serif", fill: "var(--ink)", stroke: "var(--ground)", "stroke-width": 3, "paint-order": "stroke" }, short(item.name));
-      const mark = svg("g", { "data-item": i }, face, item.image ? null : name);
-      return { mark, halo, name: item.image ? null : name };
-    });
-    this.lines = svg("g", { stroke: "var(--bar)", "stroke-width": 2 });
-    const halos = svg("g", { opacity: 0.14 }, this.marks.map(({ halo }) => halo)); // behind everything
-    this.layer.replaceChildren(halos, this.lines, ...this.marks.map(({ mark }) => mark));
+  // --- what is drawn ------------------------------------------------------------------------------
+
+  describe(colours, size) {
+    const view = this.look(size);
+    const hidden = { visible: false, fixedrange: false };
+    const layout = {
+      margin: { l: 0, r: 0, t: 0, b: 0 },
+      hovermode: false,
+      dragmode: "pan",
+      showlegend: false,
+      uirevision: null, // where the map is looked at is kept here
+      xaxis: { ...hidden, range: view.across },
+      yaxis: { ...hidden, range: view.up, scaleanchor: "x" },
+    };
+    if (!this.items.length) return { data: [], layout: { ...layout, annotations: [EMPTY] } };
+    const places = this.points.map(view.at);
+    const near = this.picked === null ? [] : this.nearest(this.picked);
+    const first = this.picked === null ? [] : [this.picked, ...near];
+    const thumbs = this.thumbs(places, size, first);
+    const names = this.names(places, size, first);
+    const strong = (i) => this.picked === null || first.includes(i);
+    const [x, y] = [this.points.map((p) => p[0]), this.points.map((p) => p[1])];
+    const quiet = { hoverinfo: "skip", showlegend: false };
+    const data = [
+      { ...quiet, x, y, mode: "markers", opacity: 0.14, marker: { color: colours.accent, line: { width: 0 }, size: this.items.map(({ spread }) => Math.min(400, 2 * (spread ?? 0) * view.unit)) } },
+      { ...quiet, x: near.flatMap((j) => [x[this.picked], x[j], null]), y: near.flatMap((j) => [y[this.picked], y[j], null]), mode: "lines", line: { color: colours.bar, width: 2 } },
+      {
+        ...quiet, x, y, mode: "markers+text",
+        marker: { color: colours.accent, size: this.items.map((_, i) => (thumbs.has(i) ? 0 : 8)), opacity: this.items.map((_, i) => (strong(i) ? 1 : 0.3)), line: { width: 0 } },
+        text: names.map(({ text }) => text),
+        textposition: names.map(({ left }) => (left ? "middle left" : "middle right")),
+        textfont: { size: 12, color: names.map((_, i) => (strong(i) ? colours.ink : faint(colours.ink, 0.35))) },
+        cliponaxis: true,
+      },
+    ];
+    const side = THUMB / view.unit;
+    const images = [...thumbs].map((i) => ({ source: this.items[i].image, x: x[i], y: y[i], xref: "x", yref: "y", sizex: side, sizey: side, xanchor: "center", yanchor: "middle", opacity: strong(i) ? 1 : 0.3 }));
+    return { data, layout: { ...layout, images } };
   }
 
-  /** Where an item stands on the drawing. */
-  at(i) {
-    const [x, y] = this.scale(this.points[i]);
-    return [(x - WIDTH / 2) * this.zoom + WIDTH / 2 + this.shift[0], (y - HEIGHT / 2) * this.zoom + HEIGHT / 2 + this.shift[1]];
+  /** From the plane to pixels, the same unit in both directions. */
+  look({ width, height }) {
+    const range = (axis) => this.points.reduce(([low, high], p) => [Math.min(low, p[axis]), Math.max(high, p[axis])], [Infinity, -Infinity]);
+    const [[left, right], [low, high]] = this.points.length ? [range(0), range(1)] : [[0, 1], [0, 1]];
+    const whole = Math.min((width - 2 * MARGIN) / (right - left || 1), (height - 2 * MARGIN) / (high - low || 1));
+    const unit = Math.max(whole, 1e-9) * this.zoom;
+    const [mx, my] = this.middle ?? [(left + right) / 2, (low + high) / 2];
+    return {
+      whole, unit, middle: [mx, my],
+      across: [mx - width / 2 / unit, mx + width / 2 / unit],
+      up: [my - height / 2 / unit, my + height / 2 / unit],
+      at: ([x, y]) => [width / 2 + (x - mx) * unit, height / 2 - (y - my) * unit],
+    };
   }
 
-  draw() {
-    if (!this.marks) return;
-    const places = this.items.map((_, i) => this.at(i));
-    this.marks.forEach(({ mark, halo }, i) => {
-      const place = `translate(${places[i][0].toFixed(1)} ${places[i][1].toFixed(1)})`;
-      mark.setAttribute("transform", place);
-      halo?.setAttribute("transform", place);
-      halo?.setAttribute("r", Math.min(200, this.items[i].spread * this.scale.unit * this.zoom).toFixed(1));
-    });
-    this.thinNames(places);
-    this.connect(places);
-  }
-
-  /** Names that would lie on another one wait for more zoom; the item asked about and its neighbours come first. */
-  thinNames(places) {
-    const taken = [];
-    const first = this.picked === null ? [] : [this.picked, ...this.nearest(this.picked)];
-    const order = [...first, ...this.items.keys()].filter((i, at, all) => all.indexOf(i) === at);
-    for (const i of order) {
-      const { name } = this.marks[i];
-      if (!name) continue;
-      const wide = name.textContent.length * 6.6;
+  /** Items shown by their image: those with room for it, and what is asked about. */
+  thumbs(places, { width, height }, first) {
+    const chosen = new Set();
+    const free = new Boxes();
+    for (const i of inTurn(first, this.items.length)) {
       const [x, y] = places[i];
-      const right = x + 12 + wide < WIDTH;
-      const box = [right ? x + 5 : x - 7 - wide, y - 8, right ? x + 7 + wide : x - 5, y + 8];
-      const free = taken.every((other) => box[2] < other[0] || box[0] > other[2] || box[3] < other[1] || box[1] > other[3]);
-      if (free) taken.push(box);
-      name.setAttribute("visibility", free ? "visible" : "hidden");
-      name.setAttribute("x", right ? 7 : -7);
-      name.setAttribute("text-anchor", right ? "start" : "end");
+      const inside = x > 0 && x < width && y > 0 && y < height;
+      if (!this.items[i].image || !inside || chosen.size >= MOST_THUMBS) continue;
+      const half = THUMB * 0.4;
+      if (free.take([x - half, y - half, x + half, y + half]) || first.includes(i)) chosen.add(i);
     }
+    return chosen;
+  }
+
+  /** Names that would lie on another one wait for more zoom; what is asked about comes first. Images need no names until then. */
+  names(places, { width, height }, first) {
+    const free = new Boxes();
+    const names = this.items.map(() => ({ text: "", left: false }));
+    for (const i of inTurn(first, this.items.length)) {
+      const asked = first.includes(i);
+      const [x, y] = places[i];
+      if ((this.items[i].image && !asked) || x < 0 || x > width || y < 0 || y > height) continue;
+      const text = short(this.items[i].name);
+      const gap = this.items[i].image ? THUMB / 2 : 5;
+      const wide = text.length * 6.7 + gap;
+      const left = x + wide + 4 > width;
+      const box = left ? [x - wide, y - 8, x - 4, y + 8] : [x + 4, y - 8, x + wide, y + 8];
+      if (free.take(box) || asked) names[i] = { text: this.items[i].image ? `${left ? "" : "\u2003\u2002"}${text}${left ? "\u2003\u2002" : ""}` : text, left };
+    }
+    return names;
   }
 
   /** By all coordinates, not only the two that are drawn. */
@@ -91,109 +123,88 @@ export class ItemMap {
     return [...this.items.keys()].filter((j) => j !== i).map((j) => [distance(j), j]).sort((a, b) => a[0] - b[0]).slice(0, NEIGHBOURS).map(([, j]) => j);
   }
 
-  connect(places) {
-    this.lines.replaceChildren();
-    this.marks.forEach(({ mark }) => mark.removeAttribute("opacity"));
-    if (this.picked === null) {
-      this.caption.textContent = "Point at an item to see what is nearest to it. Scroll or pinch to zoom, drag to move.";
-      return;
-    }
-    const near = this.nearest(this.picked);
-    const [x1, y1] = places[this.picked];
-    this.lines.append(...near.map((j) => svg("line", { x1, y1, x2: places[j][0], y2: places[j][1] })));
-    this.marks.forEach(({ mark }, i) => i !== this.picked && !near.includes(i) && mark.setAttribute("opacity", 0.3));
-    this.caption.textContent = `${this.items[this.picked].name}: nearest are ${near.map((j) => this.items[j].name).join(", ")}.`;
-  }
+  // --- asking and looking around ------------------------------------------------------------------
 
   pick(i) {
     if (this.picked === i) return;
     this.picked = i;
-    this.draw();
+    this.figure.draw();
+    this.say();
   }
 
-  zoomBy(factor, [x, y] = [WIDTH / 2, HEIGHT / 2]) {
-    const next = Math.max(0.8, Math.min(40, this.zoom * factor));
-    const real = next / this.zoom;
-    this.shift = [x - WIDTH / 2 - (x - WIDTH / 2 - this.shift[0]) * real, y - HEIGHT / 2 - (y - HEIGHT / 2 - this.shift[1]) * real];
-    this.zoom = next;
-    this.draw();
+  say() {
+    if (this.picked === null) return (this.caption.textContent = HELP);
+    const { name, spread } = this.items[this.picked];
+    const sure = spread === null ? "" : ` Its place is known to ±${spread.toPrecision(2)}.`;
+    this.caption.textContent = `${name}: nearest are ${this.nearest(this.picked).map((j) => this.items[j].name).join(", ")}.${sure}`;
+  }
+
+  zoomBy(factor) {
+    this.middle = this.look(this.figure.size).middle;
+    this.zoom = clamped(this.zoom * factor);
+    this.figure.draw();
   }
 
   all() {
-    Object.assign(this, { zoom: 1, shift: [0, 0], picked: null });
-    this.draw();
+    Object.assign(this, { zoom: 1, middle: null, picked: null });
+    this.figure.draw();
+    this.say();
   }
 
   listen() {
-    const pointers = new Map();
-    const where = (event) => {
-      const box = this.drawing.getBoundingClientRect();
-      return [((event.clientX - box.left) / box.width) * WIDTH, ((event.clientY - box.top) / box.height) * HEIGHT];
-    };
-    this.drawing.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      this.zoomBy(Math.exp(-event.deltaY / 400), where(event));
-    }, { passive: false });
-    this.drawing.addEventListener("pointerdown", (event) => {
-      pointers.set(event.pointerId, where(event));
-      this.drawing.setPointerCapture(event.pointerId);
+    this.place.on("plotly_relayout", (change) => {
+      const [left, right, low, high] = ["xaxis.range[0]", "xaxis.range[1]", "yaxis.range[0]", "yaxis.range[1]"].map((key) => change[key]);
+      if (left === undefined || low === undefined) return;
+      const { width } = this.figure.size;
+      this.zoom = clamped(width / (right - left) / this.look(this.figure.size).whole);
+      this.middle = [(left + right) / 2, (low + high) / 2];
+      this.figure.draw();
     });
-    this.drawing.addEventListener("pointermove", (event) => {
-      const now = where(event);
-      const before = pointers.get(event.pointerId);
-      if (!before) return this.hover(now);
-      if (pointers.size === 2) {
-        const [other] = [...pointers].filter(([id]) => id !== event.pointerId).map(([, at]) => at);
-        const apart = (a) => Math.hypot(a[0] - other[0], a[1] - other[1]);
-        this.zoomBy(apart(now) / Math.max(1, apart(before)), [(now[0] + other[0]) / 2, (now[1] + other[1]) / 2]);
-      } else {
-        this.shift = [this.shift[0] + now[0] - before[0], this.shift[1] + now[1] - before[1]];
-        this.draw();
-      }
-      pointers.set(event.pointerId, now);
-    });
-    for (const name of ["pointerup", "pointercancel"]) {
-      this.drawing.addEventListener(name, (event) => {
-        pointers.delete(event.pointerId);
-        if (event.pointerType !== "mouse") this.hover(where(event));
-      });
-    }
-    this.drawing.addEventListener("pointerleave", () => this.pick(null));
-    this.drawing.addEventListener("keydown", (event) => {
-      const n = this.items.length;
-      if (!n) return;
-      const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
-      if (event.key in steps) this.pick(((this.picked ?? -1) + steps[event.key] + n) % n);
-      else if (event.key === "+") this.zoomBy(1.4);
-      else if (event.key === "-") this.zoomBy(1 / 1.4);
-      else if (event.key === "0" || event.key === "Escape") this.all();
-      else return;
-      event.preventDefault();
-    });
+    this.place.addEventListener("pointermove", (event) => event.buttons || this.pick(this.under(event)));
+    this.place.addEventListener("pointerup", (event) => this.pick(this.under(event)));
+    this.place.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && this.pick(null));
+    this.place.addEventListener("keydown", (event) => this.key(event));
     $("#zoom-in").addEventListener("click", () => this.zoomBy(1.5));
     $("#zoom-out").addEventListener("click", () => this.zoomBy(1 / 1.5));
     $("#zoom-all").addEventListener("click", () => this.all());
   }
 
-  hover([x, y]) {
-    let best = null;
-    this.items.forEach((_, i) => {
-      const [px, py] = this.at(i);
+  /** The item under the pointer. */
+  under(event) {
+    const box = this.place.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const { at } = this.look(this.figure.size);
+    let best = [NEAR, null];
+    this.points.forEach((point, i) => {
+      const [px, py] = at(point);
       const distance = Math.hypot(px - x, py - y);
-      if (distance < 26 && (best === null || distance < best[0])) best = [distance, i];
+      if (distance < best[0]) best = [distance, i];
     });
-    this.pick(best ? best[1] : null);
+    return best[1];
+  }
+
+  key(event) {
+    const n = this.items.length;
+    const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+    if (!n) return;
+    if (event.key in steps) this.pick(((this.picked ?? (steps[event.key] > 0 ? -1 : 0)) + steps[event.key] + n) % n);
+    else if (event.key === "+") this.zoomBy(1.4);
+    else if (event.key === "-") this.zoomBy(1 / 1.4);
+    else if (event.key === "0" || event.key === "Escape") this.all();
+    else return;
+    event.preventDefault();
   }
 }
 
-/** plane -> drawing, the same unit in both directions. */
-function fit(points) {
-  const range = (axis) => [Math.min(...points.map((p) => p[axis])), Math.max(...points.map((p) => p[axis]))];
-  const [[left, right], [low, high]] = [range(0), range(1)];
-  const unit = Math.min((WIDTH - 2 * MARGIN) / (right - left || 1), (HEIGHT - 2 * MARGIN) / (high - low || 1));
-  const scale = ([x, y]) => [WIDTH / 2 + (x - (left + right) / 2) * unit, HEIGHT / 2 - (y - (low + high) / 2) * unit];
-  scale.unit = unit;
-  return scale;
+/** Rectangles that do not lie on each other. */
+class Boxes {
+  taken = [];
+
+  take(box) {
+    const free = this.taken.every((other) => box[2] < other[0] || box[0] > other[2] || box[3] < other[1] || box[1] > other[3]);
+    if (free) this.taken.push(box);
+    return free;
+  }
 }
 
 /** An embedding is free to turn and flip between fits; turn it to where its items were. */
@@ -216,4 +227,6 @@ function turnedLike(points, before) {
   });
 }
 
+const clamped = (zoom) => Math.max(FARTHEST, Math.min(CLOSEST, zoom));
+const inTurn = (first, n) => [...new Set([...first, ...Array(n).keys()])];
 const short = (name) => (name.length > 26 ? `${name.slice(0, 25)}…` : name);

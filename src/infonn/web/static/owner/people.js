@@ -2,7 +2,7 @@
 
 import { $, h } from "../shared/dom.js";
 import { call, notice, study } from "./api.js";
-import { percent } from "./chart.js";
+import { percent } from "./figures.js";
 
 const seconds = (value) => (value === null ? "–" : `${value.toFixed(1)} s`);
 const share = (value, of) => (of ? `${percent(value)} of ${of}` : "–");
