@@ -10,14 +10,6 @@ export function h(name, properties = {}, ...children) {
   return element;
 }
 
-/** The same for SVG. */
-export function svg(name, properties = {}, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-  set(element, properties);
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
-  return element;
-}
-
 function set(element, properties) {
   for (const [key, value] of Object.entries(properties)) {
     if (value === null || value === undefined || value === false) continue;
