@@ -1,5 +1,6 @@
 """The worker: queues stay full, reports follow from the stored answers, and another takes over."""
 
+import itertools
 import logging
 
 import numpy as np
@@ -12,7 +13,7 @@ from infonn.specs import items_of, load_study
 from infonn.storage.memory import MemoryStorage
 from infonn.storage.sql import SqlStorage
 from infonn.web.owners import put_study
-from infonn.worker import SMALLEST_QUEUE, Worker
+from infonn.worker import SMALLEST_QUEUE, Worker, matched
 
 NAMES = [(f"item {i}", None) for i in range(15)]
 
@@ -194,6 +195,44 @@ def test_hold_out_answers_are_measured_and_never_train() -> None:
     assert model["n_answers"] == last.n_answers == n_train
     assert last.measures["n_hold_out"] == n_held
     assert last.measures["hold_out_low"] <= last.measures["hold_out_accuracy"] <= last.measures["hold_out_high"]
+
+
+def test_random_answers_are_compared_with_as_many_chosen_ones() -> None:
+    storage = MemoryStorage()
+    record = new_study(storage)
+    from infonn.web.live import serving_for
+
+    how = {"hold_out": 0.3, "at_random": 0.5, "draw": serving_for(storage, record).draw}
+    worker = Worker(storage)
+    for _ in range(12):
+        settle(worker)
+        answer(storage, 6, **how)
+    settle(worker)
+    compared = [done.measures for done in storage.rounds("s") if "n_compared" in done.measures]
+    train = storage.answers("s")
+    at_random, chosen = matched(storage.answers("s", None), "info_nn", 6)
+    assert len(at_random) == len(chosen) >= compared[-1]["n_compared"] >= 14
+    assert at_random[:6] == chosen[:6] == [pair for pair in train if pair.question.strategy_used == "random"][:6]
+    assert {pair.question.strategy_used for pair in chosen[6:]} == {"info_nn"}
+    for measures in compared:
+        for sort in ("random", "chosen"):
+            low, middle, high = (measures[f"{sort}_hold_out_{what}"] for what in ("low", "accuracy", "high"))
+            assert low <= middle <= high
+    sizes = [measures["n_compared"] for measures in compared]
+    assert all(after >= 1.15 * before for before, after in itertools.pairwise(sizes))
+
+
+def test_a_study_that_mixes_nothing_compares_nothing() -> None:
+    storage = MemoryStorage()
+    record = new_study(storage)
+    from infonn.web.live import serving_for
+
+    worker = Worker(storage)
+    for _ in range(6):
+        settle(worker)
+        answer(storage, 6, hold_out=0.3, draw=serving_for(storage, record).draw)
+    settle(worker)
+    assert not any("n_compared" in done.measures for done in storage.rounds("s"))
 
 
 def test_two_workers_never_fit_one_study() -> None:

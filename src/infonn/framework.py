@@ -134,6 +134,7 @@ class Serving:
 
     lease_s: float = 600.0
     hold_out: float = 0.0  # share of questions that are random and never train
+    at_random: float = 0.0  # share of the others that are random though they train, to compare the chosen ones with
     overlap: int = 1  # people who are asked the same query
     repeats: bool = False  # whether one person may be asked the same query again
     per_person: int | None = None
@@ -144,8 +145,16 @@ class Serving:
 
     def purpose_at(self, respondent: str, position: int) -> Purpose:
         """Train or hold-out: as random as a coin, and the same when asked again."""
+        return "hold_out" if self._coins(respondent, position)[0] < self.hold_out else "train"
+
+    def is_random_at(self, respondent: str, position: int) -> bool:
+        """Whether a train question is to be a random one: another such coin."""
+        return self._coins(respondent, position)[1] < self.at_random
+
+    def _coins(self, respondent: str, position: int) -> tuple[float, float]:
         digest = hashlib.sha256(f"{self.seed}/{respondent}/{position}".encode()).digest()
-        return "hold_out" if int.from_bytes(digest[:8], "big") < self.hold_out * 2**64 else "train"
+        first, second = (int.from_bytes(digest[start : start + 8], "big") / 2**64 for start in (0, 8))
+        return first, second
 
 
 class Storage(Protocol):

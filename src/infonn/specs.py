@@ -100,6 +100,7 @@ SPEC: dict[str, dict[str, Any]] = {
         "thanks": "",  # Markdown, on the last page
         "language": "en",
         "hold_out": 0.12,  # share of random questions that never train, for an unbiased accuracy
+        "at_random": 0.0,  # share of the questions that train which are random, to compare the chosen ones with
         "overlap": 1,  # people who are asked the same query
         "repeats": False,  # whether one person may be asked the same query again
         "per_person": 0,  # questions for each person; 0 for no limit
@@ -332,7 +333,7 @@ def start_study(
     if exists and not load_if_exists:
         raise StudyError(f'Study "{name}" exists already. Load it with load_if_exists=True, or use another name.')
     if exists:
-        check_same_study(name, storage.study(name).spec, full)
+        check_same_study(name, check_spec(storage.study(name).spec), full)
         return build_study(full, storage, pool)
     from infonn.storage.memory import MemoryStorage
 

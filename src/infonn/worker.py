@@ -53,6 +53,7 @@ class Keeper:
     cold_s: float = 0.0  # seconds of the last cold fit
     cold_at: float = -np.inf
     cold_answers: int = 0
+    compared: int = 0  # answers of each sort at the last comparison of random with chosen questions
     looked_at: float = -np.inf
     rehearsed: bool = False
     active_at: float = field(default_factory=time.monotonic)
@@ -162,17 +163,47 @@ class Keeper:
         started = time.monotonic()
         answers = self._answers("train")
         belief = self.study.learner.fit(answers, default_rng([self.study.seed, len(answers)]))
+        fit_s = time.monotonic() - started
+        measures = {**hold_out_measures(belief, self._answers("hold_out")), **self._comparison(), "at": time.time()}
         self.cold_s = time.monotonic() - started
         model = model_of(belief, self.study, self.answered)
-        model |= {"revision": list(self.revision), "n_answers": len(answers), "at": time.time(), "seconds": self.cold_s}
+        model |= {"revision": list(self.revision), "n_answers": len(answers), "at": time.time(), "seconds": fit_s}
         self.storage.save_model(self.study.name, self.revision[0], model)
-        measures = {**hold_out_measures(belief, self._answers("hold_out")), "at": time.time()}
         index = len(self.storage.rounds(self.study.name))
-        self.storage.add_round(self.study.name, Round(index, len(answers), measures, self.cold_s))
+        self.storage.add_round(self.study.name, Round(index, len(answers), measures, fit_s))
         self.storage.note(self.study.name, "reported", {"revision": list(self.revision), "queue": self.n_left})
         self.reported, self.cold_at, self.cold_answers = self.revision, time.monotonic(), len(self.answered)
         if self.steering is None and len(answers) >= self.study.first:
             self.steering = belief
+
+    def _comparison(self) -> dict[str, float]:
+        """Hold-out accuracy of random questions alone, and of as many chosen ones, whenever both have grown by 15 %."""
+        study, held_out = self.study, self._answers("hold_out")
+        at_random, chosen = matched(self.answered, study.strategy_name, study.first)
+        n = len(at_random)
+        if not len(held_out) or n < 1.5 * study.first + 5 or n < 1.15 * self.compared:
+            return {}
+        self.compared = n
+        measures = {"n_compared": float(n)}
+        for sort, pairs in (("random", at_random), ("chosen", chosen)):
+            answers = answers_of(pairs, study.kind, study.candidates)
+            measured = hold_out_measures(study.learner.fit(answers, default_rng([study.seed, n])), held_out)
+            kept = ("hold_out_accuracy", "hold_out_low", "hold_out_high")
+            measures |= {f"{sort}_{key}": measured[key] for key in kept if key in measured}
+        return measures
+
+
+def matched(answered: list[Answered], strategy: str, first: int) -> tuple[list[Answered], list[Answered]]:
+    """As many answers to random questions as to chosen ones, the earliest of each.
+
+    Both begin with the `first` random ones, as a study of either sort would.
+    """
+    train = [pair for pair in answered if pair.question.purpose == "train" and pair.answer.outcome == "answered"]
+    at_random = [pair for pair in train if pair.question.strategy_used == "random"]
+    chosen = [pair for pair in train if pair.question.strategy_used == strategy != "random"]
+    chosen = at_random[:first] + chosen
+    n = min(len(at_random), len(chosen))
+    return at_random[:n], chosen[:n]
 
 
 def model_of(belief: Belief, study: Study, answered: list[Answered]) -> dict[str, Any]:

@@ -115,7 +115,7 @@ def test_a_study_from_a_table_of_texts_and_its_classes(site: Site, new_page) -> 
 
 
 def test_the_dashboard_lives_and_a_person_can_be_left_out(site: Site, new_page, picture) -> None:
-    record = site.study("image", hold_out=0.3)
+    record = site.study("image", hold_out=0.3, at_random=0.4)
     answer_for(site.storage, record, people=4, each=20)
     page = new_page()
     log_in(page, site)

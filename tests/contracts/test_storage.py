@@ -251,6 +251,17 @@ def test_hold_out_questions_come_at_their_share_and_the_same_when_asked_again(st
     assert {pair.question.purpose for pair in storage.answers("s")} == {"train"}
 
 
+def test_questions_meant_to_be_random_come_at_their_share_and_are_no_fallback(storage) -> None:
+    storage.add_questions("s", [question(i, query=(0, 30 + i, 31 + i, 32 + i)) for i in range(300)])
+    serving = Serving(60, hold_out=0.2, at_random=0.5, draw=drawer(), seed=5)
+    served = storage.serve("s", "anna", 300, serving)
+    assert storage.serve("s", "anna", 300, serving) == served
+    train = [q for q in served if q.purpose == "train"]
+    share = sum(q.strategy_used == "random" for q in train) / len(train)
+    assert 0.35 < share < 0.65  # some 240 coins at 0.5: outside once in 250,000
+    assert {(q.strategy_asked, q.strategy_used) for q in train} == {("random", "random"), ("info_nn", "info_nn")}
+
+
 def test_a_dry_queue_falls_back_to_a_random_question_stored_as_such(storage) -> None:
     storage.add_questions("s", [question(0)])
     served = storage.serve("s", "anna", 3, Serving(60, draw=drawer()))

@@ -179,6 +179,23 @@ def test_a_worker_fits_and_the_owner_sees_it(site, monkeypatch) -> None:
     assert site.get("/api/studies/s/people")[0]["log_loss"] > 0
 
 
+def test_the_owner_sees_what_random_questions_gave_beside_chosen_ones(site, monkeypatch) -> None:
+    monkeypatch.setattr("infonn.worker.REFILL_EVERY_S", 0.0)
+    people = {"hold_out": 0.3, "at_random": 0.5}
+    key = site.study(queries={"first": 4}, learner={"name": "mds"}, people=people, budget={"answers": 1000})
+    worker, person = Worker(site.storage), site.person(key)
+    for _ in range(60):
+        person.answer()
+        while worker.turn():
+            pass
+    compared = site.get("/api/studies/s/accuracy")["compared"]
+    assert compared[-1]["n_answers"] >= 11
+    for sort in ("random", "chosen"):
+        found = compared[-1][sort]
+        assert found["low"] <= found["accuracy"] <= found["high"]
+    assert site.get("/api/studies/s/status")["fallback_share"] < 0.2
+
+
 def test_without_a_worker_the_owner_is_told(site, monkeypatch) -> None:
     monkeypatch.setattr("infonn.web.owners.WORKER_SILENT_S", -1.0)
     key = site.study(queries={"first": 2})

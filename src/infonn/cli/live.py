@@ -53,6 +53,10 @@ def create(
     features: Annotated[Path | None, typer.Option(help="A .npy file, one row per item.")] = None,
     candidates: Annotated[int | None, typer.Option(help="Candidates in a question.", min=2)] = None,
     answers: Annotated[int | None, typer.Option(help="Answers the study is meant to have.", min=1)] = None,
+    at_random: Annotated[
+        float | None,
+        typer.Option(help="Share of random questions among those that train, to compare.", min=0.0, max=1.0),
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0)] = None,
     storage: Storage = STORAGE,
     public_url: Annotated[str, typer.Option(help="How people reach the server.")] = "http://127.0.0.1:8000",
@@ -64,7 +68,12 @@ def create(
 
     spec = read_spec(settings) if settings is not None else {}
     spec.setdefault("study", {})["name"] = name
-    given = {("queries", "candidates"): candidates, ("budget", "answers"): answers, ("study", "seed"): seed}
+    given = {
+        ("queries", "candidates"): candidates,
+        ("budget", "answers"): answers,
+        ("people", "at_random"): at_random,
+        ("study", "seed"): seed,
+    }
     for (table, key), value in given.items():
         if value is not None:
             spec.setdefault(table, {})[key] = value

@@ -83,11 +83,15 @@ def _next(desk: Desk, dealt: list[Question], serving: Serving) -> Question | Non
     purpose = serving.purpose_at(desk.respondent, position)
     if serving.overlap > 1 and (copy := desk.next_open(purpose, keys, serving.repeats, copies=True)):
         return copy  # what others were asked comes first, so that queries are completed
+    if purpose == "train" and serving.is_random_at(desk.respondent, position):
+        return _drawn(desk, purpose, keys, serving, strategy_asked="random")
     return desk.next_open(purpose, keys, serving.repeats, copies=False) or _drawn(desk, purpose, keys, serving)
 
 
-def _drawn(desk: Desk, purpose: Purpose, keys: set[str], serving: Serving) -> Question | None:
-    """A random question: every hold-out question is one, and a train question when the queue has run dry."""
+def _drawn(
+    desk: Desk, purpose: Purpose, keys: set[str], serving: Serving, strategy_asked: str | None = None
+) -> Question | None:
+    """A random question: every hold-out question is one, train questions meant to be, or when the queue is dry."""
     if serving.draw is None:
         return None
     for _ in range(_DRAWS):
@@ -96,6 +100,8 @@ def _drawn(desk: Desk, purpose: Purpose, keys: set[str], serving: Serving) -> Qu
             return None
         key = key_of(question.query, question.kind)
         if key not in keys and (serving.repeats or not desk.has_answered(key)):
+            if strategy_asked is not None:
+                question = replace(question, strategy_asked=strategy_asked)
             desk.add([question])
             return question
     return None

@@ -67,6 +67,7 @@ def _dishes(storage: LiveStorage) -> Demo:
             "like** the one above.\n\nThe bars show how salty, savory, sour, bitter, sweet and spicy a dish is.",
             "thanks": "You have helped to draw a map of 73 dishes.",
             "hold_out": 0.12,
+            "at_random": 0.2,  # so that the dashboard shows what choosing questions is worth
             "practice": [
                 {
                     "reference": "Rainbow Fruit Skewers with Yogurt Fruit Dip",

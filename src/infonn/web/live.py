@@ -105,6 +105,7 @@ def serving_of(record: StudyRecord, spec: Mapping[str, Any], items: Sequence[Ite
     return Serving(
         lease_s=people["lease_s"],
         hold_out=people["hold_out"],
+        at_random=people["at_random"],
         overlap=people["overlap"],
         repeats=people["repeats"],
         per_person=people["per_person"] or None,
@@ -117,6 +118,7 @@ def serving_of(record: StudyRecord, spec: Mapping[str, Any], items: Sequence[Ite
 
 _RANGES = {  # [people] key -> smallest and largest value
     "hold_out": (0.0, 0.9),
+    "at_random": (0.0, 1.0),
     "overlap": (1, 100),
     "per_person": (0, 100_000),
     "lease_s": (1.0, 30 * 86_400.0),

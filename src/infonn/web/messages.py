@@ -235,9 +235,25 @@ class AccuracyPoint(BaseModel):
     at: float
 
 
+class Estimate(BaseModel):
+    accuracy: float
+    low: float
+    high: float
+
+
+class ComparedPoint(BaseModel):
+    """Accuracy of models fitted on `n_answers` to random questions alone, and on as many to chosen ones."""
+
+    n_answers: int
+    n_hold_out: int
+    random: Estimate
+    chosen: Estimate
+
+
 class AccuracyOut(BaseModel):
     chance: float
     points: list[AccuracyPoint]
+    compared: list[ComparedPoint] = Field(description="Where the study mixes random and chosen questions.")
 
 
 class ForecastPoint(BaseModel):

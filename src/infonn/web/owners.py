@@ -26,9 +26,11 @@ from infonn.web.messages import (
     AccuracyOut,
     AccuracyPoint,
     ChangeIn,
+    ComparedPoint,
     CountOut,
     EmbeddedItem,
     EmbeddingOut,
+    Estimate,
     ExcludeIn,
     ForecastOut,
     ImportOut,
@@ -203,7 +205,7 @@ def status(record: Stored, server: ServerOf) -> StatusOut:
 @router.get("/studies/{name}/accuracy", dependencies=[Owner])
 def accuracy(record: Stored, server: ServerOf) -> AccuracyOut:
     """Accuracy on the hold-out answers, which never train, against the number of train answers."""
-    points = []
+    points, compared = [], []
     for round in server.storage.rounds(record.name):
         measured = round.measures
         if measured.get("n_hold_out"):
@@ -218,7 +220,21 @@ def accuracy(record: Stored, server: ServerOf) -> AccuracyOut:
                     at=measured.get("at", 0.0),
                 )
             )
-    return AccuracyOut(chance=_chance(check_spec(record.spec)["queries"]), points=points)
+        if "chosen_hold_out_accuracy" in measured:
+            compared.append(
+                ComparedPoint(
+                    n_answers=int(measured["n_compared"]),
+                    n_hold_out=int(measured["n_hold_out"]),
+                    random=_estimate(measured, "random"),
+                    chosen=_estimate(measured, "chosen"),
+                )
+            )
+    return AccuracyOut(chance=_chance(check_spec(record.spec)["queries"]), points=points, compared=compared)
+
+
+def _estimate(measured: Mapping[str, float], sort: str) -> Estimate:
+    accuracy, low, high = (measured[f"{sort}_hold_out_{what}"] for what in ("accuracy", "low", "high"))
+    return Estimate(accuracy=accuracy, low=low, high=high)
 
 
 @router.get("/studies/{name}/forecast", dependencies=[Owner])

@@ -2,13 +2,16 @@
 
 import { faint, percent } from "./figures.js";
 
-/** points: {n_answers, accuracy, low, high}; ahead: the same, from now on. */
-export function accuracyFigure({ points, ahead, chance, goal }) {
+/** points: {n_answers, accuracy, low, high}; ahead: the same, from now on; compared: {n_answers, random, chosen}. */
+export function accuracyFigure({ points, ahead, compared, chance, goal }) {
   const most = Math.max(10, goal, ...[points.at(-1), ahead.at(-1)].filter(Boolean).map((p) => p.n_answers));
   const shown = thin(points, most / 50);
+  const sort = (name) => compared.map((p) => ({ n_answers: p.n_answers, ...p[name] }));
   const least = Math.max(0, Math.floor(10 * (Math.min(chance, ...shown.map((p) => p.accuracy)) - 0.05)) / 10);
-  return ({ accent, bar, edge, quiet, line }) => ({
+  return ({ accent, bar, edge, quiet, good, line }) => ({
     data: [
+      ...curve(sort("random"), "random questions alone", edge, "dot", false),
+      ...curve(sort("chosen"), "as many chosen ones", good, "dot", false),
       ...curve(ahead, "forecast, with a 90 % band", bar, "dash"),
       ...curve(shown, "measured, with its 95 % interval", accent, "solid"),
     ],
@@ -28,7 +31,7 @@ export function accuracyFigure({ points, ahead, chance, goal }) {
 }
 
 /** A line and, behind it, the band between `low` and `high`. */
-function curve(points, name, colour, dash) {
+function curve(points, name, colour, dash, banded = true) {
   if (!points.length) return [];
   const x = points.map((p) => p.n_answers);
   const band = {
@@ -37,12 +40,12 @@ function curve(points, name, colour, dash) {
     fill: "toself", fillcolor: faint(colour, 0.17), line: { width: 0 }, mode: "lines", hoverinfo: "skip", showlegend: false, legendgroup: name,
   };
   const line = {
-    x, y: points.map((p) => p.accuracy), name, legendgroup: name, mode: dash === "solid" ? "lines+markers" : "lines",
+    x, y: points.map((p) => p.accuracy), name, legendgroup: name, mode: dash === "dash" ? "lines" : "lines+markers",
     line: { color: colour, width: 2.5, dash }, marker: { color: colour, opacity: 1, size: points.map((_, i) => (i === points.length - 1 ? 9 : 0)) },
     customdata: points.map((p) => `${percent(p.accuracy, 1)} (${percent(p.low)} to ${percent(p.high)})`),
     hovertemplate: "%{customdata}<extra></extra>",
   };
-  return [band, line];
+  return banded ? [band, line] : [line];
 }
 
 const axis = (line) => ({ gridcolor: line, linecolor: line, zeroline: false, fixedrange: true, automargin: true });

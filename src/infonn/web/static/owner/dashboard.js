@@ -45,18 +45,25 @@ async function drawCurve(status) {
   const [accuracy, forecast] = await Promise.all([call("GET", `${base}/accuracy`), call("GET", `${base}/forecast`)]);
   points = byAnswers(accuracy.points);
   const telling = points.filter(isTelling);
-  const drawn = [curve.update(accuracyFigure({ points: telling, ahead: forecast.points, chance: accuracy.chance, goal: status.goal })), pace.update(paceFigure(points))];
+  const compared = byAnswers(accuracy.compared.filter(isTelling));
+  const drawn = [curve.update(accuracyFigure({ points: telling, ahead: forecast.points, compared, chance: accuracy.chance, goal: status.goal })), pace.update(paceFigure(points))];
   const now = telling.at(-1);
   $("#accuracy").setAttribute("aria-label", now ? `Accuracy ${percent(now.accuracy)} after ${now.n_answers} answers, interval ${percent(now.low)} to ${percent(now.high)}.` : "No accuracy has been measured yet.");
   $("#pace").setAttribute("aria-label", `Answers a minute over time; ${status.answers_last_minute} in the last minute.`);
   $("#outlook").classList.toggle("stop", forecast.stop);
-  $("#outlook").replaceChildren(...forecast.sentences.map((sentence) => h("p", {}, sentence)));
+  $("#outlook").replaceChildren(...[...forecast.sentences, ...beside(compared.at(-1))].map((sentence) => h("p", {}, sentence)));
   const rows = [...points].reverse().slice(0, 200).map((p) =>
     h("tr", {}, [p.n_answers.toLocaleString(), percent(p.accuracy, 1), `${percent(p.low)} – ${percent(p.high)}`, p.n_hold_out].map((cell) => h("td", {}, `${cell}`))),
   );
   const head = ["Answers", "Accuracy", "95 % interval", "Hold-out answers"].map((text) => h("th", { scope: "col" }, text));
   $("#accuracy-table").replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)));
   await Promise.all(drawn);
+}
+
+/** What random questions gave beside the chosen ones. */
+function beside(last) {
+  if (!last) return [];
+  return [`${last.n_answers.toLocaleString()} answers to chosen questions alone give ${percent(last.chosen.accuracy)}, as many to random ones ${percent(last.random.accuracy)}.`];
 }
 
 /** Before that it is noise. */

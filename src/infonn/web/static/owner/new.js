@@ -48,6 +48,7 @@ function settings() {
     per_person: number("per-person"),
     overlap: number("overlap"),
     hold_out: number("hold-out") / 100,
+    at_random: number("at-random") / 100,
     completion_code: value("code"),
     completion_url: value("url"),
   };
