@@ -4,9 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from numba import njit
 
 from infonn.maths.embedders import Layout, answer_log_probs, choices_of, embed, log_density
 from infonn.maths.kernels import chains as kernels
+from infonn.maths.kernels.logs import REORDERED, precise_exp, precise_log
 from infonn.queries import Answers, draw_queries
 
 LAYOUTS = [Layout(9, 3), Layout(9, 1), Layout(9, 3, 4, offsets=False), Layout(9, 3, 4)]
@@ -122,3 +124,21 @@ def test_no_lapse_and_a_hopeless_answer_stay_finite() -> None:
     )
     assert value < -1e4
     assert np.isfinite(gradient).all()
+
+
+def test_the_vectorised_logarithm_and_exponential_are_exact_to_the_last_digits() -> None:
+    values = np.concatenate([np.random.default_rng(0).uniform(0.01, 50, 1000), [1.0, 1e300, 1e-300]])
+    logs, exps = logarithms(values)
+    np.testing.assert_allclose(logs, np.log(values), rtol=1e-15, atol=5e-16)
+    np.testing.assert_allclose(exps, np.exp(-np.minimum(values, 708.0)), rtol=1e-14)
+
+
+@njit(fastmath=REORDERED)
+def logarithms(values):
+    """As in the kernels: within loops whose sums may be reordered."""
+    logs, exps = np.empty(len(values)), np.empty(len(values))
+    for i in range(len(values)):
+        logs[i] = precise_log(values[i])
+    for i in range(len(values)):
+        exps[i] = precise_exp(-values[i])
+    return logs, exps

@@ -13,7 +13,9 @@ import numpy as np
 from numba import njit, prange
 
 from infonn.arrays import FloatArray, IntArray
-from infonn.maths.kernels.logs import REORDERED
+from infonn.maths.kernels.logs import REORDERED, precise_exp, precise_log
+
+FAR = 1e300  # d^2 of padding: a weight next to nothing
 
 # --- random numbers: splitmix64 of a counter that starts at the chain's seed ------------------------------
 
@@ -54,6 +56,36 @@ def _parts(logit_share, n_features, offsets):  # type: ignore[no-untyped-def]
     return math.sqrt(1 - share), math.sqrt(share)
 
 
+@njit(cache=True)
+def _columns(features, queries, stages, n_options):  # type: ignore[no-untyped-def]
+    """Features by column and items by place, so that loops run along rows; (features, items, how many, ...).
+
+    Padding stands as its reference, beyond the count of candidates.
+    """
+    n, width = queries.shape
+    items, counts = np.empty((width, n), np.uint32), np.zeros(n, np.int32)
+    for row in range(n):
+        for j in range(width):
+            items[j, row] = queries[row, j if queries[row, j] >= 0 else 0]
+            counts[row] += j > 0 and queries[row, j] >= 0
+    ranked = False
+    for row in range(n):
+        ranked = ranked or stages[row] > 1
+    return np.ascontiguousarray(features.T), items, counts, stages, n_options, ranked
+
+
+@njit(cache=True)
+def _workspace(shape, columns):  # type: ignore[no-untyped-def]
+    """Points, their pulls (dims, items); differences (candidates, dims, answers); (candidates, answers); (answers,)."""
+    n_items, n_dims, _, _ = shape
+    width, n = columns[1].shape
+    points, pull = np.empty((n_dims, n_items)), np.empty((n_dims, n_items))
+    differences = np.empty((width - 1, n_dims, n))
+    squared, logs, slopes = np.empty((width - 1, n)), np.empty((width - 1, n)), np.empty((width - 1, n))
+    log_probs, by_lapse, one, two = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    return points, pull, differences, (squared, logs, slopes), (log_probs, by_lapse, one, two)
+
+
 @njit(cache=True, fastmath=REORDERED)
 def _embed(parameters, shape, features, points):  # type: ignore[no-untyped-def]
     n_items, n_dims, n_features, offsets = shape
@@ -64,85 +96,134 @@ def _embed(parameters, shape, features, points):  # type: ignore[no-untyped-def]
     for d in range(n_dims):
         stretched = scale * math.exp(spread * parameters[settings + d])
         for i in range(n_items):
-            point = 0.0
-            for f in range(n_features):
-                point += features[i, f] * parameters[f * n_dims + d]
-            point *= by_features
-            if offsets:
-                point += by_offset * parameters[(n_features + i) * n_dims + d]
-            points[i, d] = point * stretched
+            points[d, i] = by_offset * stretched * parameters[(n_features + i) * n_dims + d] if offsets else 0.0
+        for f in range(n_features):
+            weight = by_features * stretched * parameters[f * n_dims + d]
+            for i in range(n_items):
+                points[d, i] += weight * features[f, i]
 
 
 @njit(cache=True, fastmath=REORDERED)
-def _answer(points, query, stages, n_options, sharpness, lapse, n_dims, rows):  # type: ignore[no-untyped-def]
-    """log P(answer); leaves d^2 + 1, log weights, weights and the slope of log P by each log weight in `rows`.
+def _answers(points, columns, sharpness, lapse, work):  # type: ignore[no-untyped-def]
+    """Fills `work`: differences, d^2 + 1, log weights, slopes of log P by each; log P(answer), its slope by the lapse.
 
-    Gives (log P, candidates, slope by the logit of the lapse rate).
+    Loops are short and run along the answers, so that the compiler vectorises each.
     """
-    squared, logs, weights, slopes = rows
-    reference = query[0]
-    k = 0
-    for j in range(query.size - 1):
-        item = query[j + 1]
-        if item < 0:
-            break
-        total = 1.0
-        for d in range(n_dims):
-            difference = points[reference, d] - points[item, d]
-            total += difference * difference
-        squared[j] = total
-        logs[j] = -sharpness * math.log(total)
-        slopes[j] = 0.0
-        k += 1
-    log_prob, clear = 0.0, 1.0  # of the answer without lapses, as a log and as it is
-    for stage in range(stages):
-        largest = logs[stage]
-        for j in range(stage + 1, k):
-            largest = max(largest, logs[j])
-        total = 0.0
-        for j in range(stage, k):
-            weights[j] = math.exp(logs[j] - largest)
-            total += weights[j]
-        clear *= weights[stage] / total
-        if lapse == 0.0:
-            log_prob += logs[stage] - largest - math.log(total)
-        for j in range(stage, k):
-            slopes[j] -= weights[j] / total
-        slopes[stage] += 1.0
+    _, items, counts, stages, n_options, ranked = columns
+    _, _, differences, (squared, logs, slopes), (log_probs, by_lapse, attentive, reference) = work
+    width, n = squared.shape
+    squared[:] = 1.0
+    for d in range(len(points)):
+        for row in range(n):
+            reference[row] = points[d, items[0, row]]
+        for j in range(width):
+            for row in range(n):
+                difference = reference[row] - points[d, items[j + 1, row]]
+                differences[j, d, row] = difference
+                squared[j, row] += difference * difference
+    for j in range(width):
+        for row in range(n):
+            if counts[row] <= j:
+                squared[j, row] = FAR
+        for row in range(n):
+            logs[j, row] = -sharpness * precise_log(squared[j, row])
+    if ranked:
+        _ranked(work, counts, stages)
+    else:
+        _nearest(work)
     if lapse == 0.0:
-        return log_prob, k, 0.0
-    mixed = (1 - lapse) * clear + lapse / n_options
-    attentive = (1 - lapse) * clear / mixed  # how likely this answer was no lapse
-    for j in range(k):
-        slopes[j] *= attentive
-    return math.log(mixed), k, (1 / n_options - clear) / mixed * lapse * (1 - lapse)
+        by_lapse[:] = 0.0
+        return
+    for row in range(n):
+        log_probs[row] = precise_exp(log_probs[row])
+    for row in range(n):
+        clear, guess = log_probs[row], 1 / n_options[row]
+        mixed = (1 - lapse) * clear + lapse * guess
+        log_probs[row] = mixed
+        attentive[row] = (1 - lapse) * clear / mixed  # how likely this answer was no lapse
+        by_lapse[row] = lapse * ((1 - lapse) * guess / mixed - attentive[row])
+    for row in range(n):
+        log_probs[row] = precise_log(log_probs[row])
+    for j in range(width):
+        for row in range(n):
+            slopes[j, row] *= attentive[row]
 
 
 @njit(cache=True, fastmath=REORDERED)
-def _density(parameters, gradient, shape, features, queries, stages, n_options, mean, sd, work):  # type: ignore[no-untyped-def]
+def _nearest(work):  # type: ignore[no-untyped-def]
+    """log P(the first candidate is chosen) without lapses, and its slopes."""
+    _, _, _, (_, logs, slopes), (log_probs, _, largest, totals) = work
+    width, n = logs.shape
+    for row in range(n):
+        largest[row] = logs[0, row]
+        totals[row] = 0.0
+    for j in range(1, width):
+        for row in range(n):
+            largest[row] = max(largest[row], logs[j, row])
+    for j in range(width):
+        for row in range(n):
+            weight = precise_exp(logs[j, row] - largest[row])
+            slopes[j, row] = weight
+            totals[row] += weight
+    for row in range(n):
+        log_probs[row] = logs[0, row] - largest[row] - precise_log(totals[row])
+        totals[row] = 1 / totals[row]
+    for j in range(width):
+        for row in range(n):
+            slopes[j, row] = (1.0 if j == 0 else 0.0) - slopes[j, row] * totals[row]
+
+
+@njit(cache=True, fastmath=REORDERED)
+def _ranked(work, counts, stages):  # type: ignore[no-untyped-def]
+    """log P(the candidates in this order, for as many stages) without lapses, and its slopes."""
+    _, _, _, (_, logs, slopes), (log_probs, _, _, _) = work
+    slopes[:] = 0.0
+    for row in range(len(counts)):
+        log_probs[row] = 0.0
+        for stage in range(stages[row]):
+            largest = logs[stage, row]
+            for j in range(stage + 1, counts[row]):
+                largest = max(largest, logs[j, row])
+            total = 0.0
+            for j in range(stage, counts[row]):
+                total += math.exp(logs[j, row] - largest)
+            for j in range(stage, counts[row]):
+                slopes[j, row] -= math.exp(logs[j, row] - largest) / total
+            slopes[stage, row] += 1.0
+            log_probs[row] += logs[stage, row] - largest - math.log(total)
+
+
+@njit(cache=True, fastmath=REORDERED)
+def _density(parameters, gradient, shape, columns, mean, sd, work):  # type: ignore[no-untyped-def]
     """(log posterior, log likelihood) and the gradient of the former; sd 0 fixes a parameter."""
     n_items, n_dims, n_features, offsets = shape
-    points, pull, rows = work
-    squared, logs, _, slopes = rows
+    features, items = columns[0], columns[1]
+    points, pull, differences, (squared, logs, slopes), (log_probs, lapse_slopes, _, force) = work
     settings = n_features * n_dims + (n_items * n_dims if offsets else 0)
     sharpness = math.exp(parameters[settings + n_dims + 3])
     lapse = 1 / (1 + math.exp(-parameters[settings + n_dims + 4]))
     _embed(parameters, shape, features, points)
-    pull[:] = 0.0
+    _answers(points, columns, sharpness, lapse, work)
     likelihood = by_sharpness = by_lapse = 0.0
-    for row in range(len(queries)):
-        log_prob, k, slope = _answer(points, queries[row], stages[row], n_options[row], sharpness, lapse, n_dims, rows)
-        likelihood += log_prob
-        by_lapse += slope
-        reference = queries[row, 0]
-        for j in range(k):
-            by_sharpness += slopes[j] * logs[j]
-            factor = -2 * sharpness * slopes[j] / squared[j]
-            item = queries[row, j + 1]
-            for d in range(n_dims):
-                force = factor * (points[reference, d] - points[item, d])
-                pull[reference, d] += force
-                pull[item, d] -= force
+    width, n = squared.shape
+    for row in range(n):
+        likelihood += log_probs[row]
+        by_lapse += lapse_slopes[row]
+    for j in range(width):
+        for row in range(n):
+            by_sharpness += slopes[j, row] * logs[j, row]
+            slopes[j, row] *= -2 * sharpness / squared[j, row]
+    pull[:] = 0.0
+    for d in range(n_dims):
+        force[:] = 0.0
+        for j in range(width):
+            for row in range(n):
+                differences[j, d, row] *= slopes[j, row]
+                force[row] += differences[j, d, row]
+            for row in range(n):
+                pull[d, items[j + 1, row]] -= differences[j, d, row]
+        for row in range(n):
+            pull[d, items[0, row]] += force[row]
     gradient[:] = 0.0
     scale = math.exp(parameters[settings + n_dims])
     by_features, by_offset = _parts(parameters[settings + n_dims + 1], n_features, offsets)
@@ -151,14 +232,17 @@ def _density(parameters, gradient, shape, features, queries, stages, n_options, 
         stretched = scale * math.exp(spread * parameters[settings + d])
         by_stretch = by_share = 0.0
         for i in range(n_items):
-            by_stretch += pull[i, d] * points[i, d]
-            force = pull[i, d] * stretched
-            for f in range(n_features):
-                gradient[f * n_dims + d] += force * by_features * features[i, f]
-            if offsets:
+            by_stretch += pull[d, i] * points[d, i]
+        for f in range(n_features):
+            total = 0.0
+            for i in range(n_items):
+                total += pull[d, i] * features[f, i]
+            gradient[f * n_dims + d] = total * stretched * by_features
+        if offsets:
+            for i in range(n_items):
                 place = (n_features + i) * n_dims + d
-                gradient[place] = force * by_offset
-                by_share += force * by_offset * parameters[place]
+                gradient[place] = pull[d, i] * stretched * by_offset
+                by_share += gradient[place] * parameters[place]
         gradient[settings + d] = by_stretch * spread
         gradient[settings + n_dims] += by_stretch
         gradient[settings + n_dims + 2] += by_stretch * spread * parameters[settings + d]
@@ -178,13 +262,6 @@ def _density(parameters, gradient, shape, features, queries, stages, n_options, 
 
 
 @njit(cache=True)
-def _workspace(shape, n_candidates):  # type: ignore[no-untyped-def]
-    points, pull = np.empty((shape[0], shape[1])), np.empty((shape[0], shape[1]))
-    rows = np.empty(n_candidates), np.empty(n_candidates), np.empty(n_candidates), np.empty(n_candidates)
-    return points, pull, rows
-
-
-@njit(cache=True)
 def density(
     parameters: FloatArray,
     shape: tuple[int, int, int, int],
@@ -197,8 +274,8 @@ def density(
 ) -> tuple[float, FloatArray]:
     """Log posterior of one parameter vector up to a constant, and its gradient."""
     gradient = np.empty(parameters.size)
-    work = _workspace(shape, queries.shape[1] - 1)
-    value, _ = _density(parameters, gradient, shape, features, queries, stages, n_options, mean, sd, work)
+    columns = _columns(features, queries, stages, n_options)
+    value, _ = _density(parameters, gradient, shape, columns, mean, sd, _workspace(shape, columns))
     return value, gradient
 
 
@@ -213,17 +290,14 @@ def answer_log_probs(
 ) -> FloatArray:
     """log P(each answer) under each chain: (chains, answers)."""
     n_chains = len(parameters)
-    n_dims = shape[1]
     out = np.empty((n_chains, len(queries)))
+    columns = _columns(features, queries, stages, n_options)
     for chain in prange(n_chains):
-        points, _, rows = _workspace(shape, queries.shape[1] - 1)
-        _embed(parameters[chain], shape, features, points)
-        sharpness = math.exp(parameters[chain, -2])
+        work = _workspace(shape, columns)
+        _embed(parameters[chain], shape, columns[0], work[0])
         lapse = 1 / (1 + math.exp(-parameters[chain, -1]))
-        for row in range(len(queries)):
-            out[chain, row], _, _ = _answer(
-                points, queries[row], stages[row], n_options[row], sharpness, lapse, n_dims, rows
-            )
+        _answers(work[0], columns, math.exp(parameters[chain, -2]), lapse, work)
+        out[chain] = work[4][0]
     return out
 
 
@@ -257,14 +331,15 @@ def move(
     acceptance = np.zeros(n_chains)
     squares = np.zeros((n_chains, n_parameters))
     trace = np.empty((n_chains, n_moves, 1 + len(pairs)))
+    columns = _columns(features, queries, stages, n_options)
     for chain in prange(n_chains):
         counter = np.empty(1, np.uint64)
         counter[0] = seeds[chain]
-        work = _workspace(shape, queries.shape[1] - 1)
+        work = _workspace(shape, columns)
         here, there = parameters[chain].copy(), np.empty(n_parameters)
         slope, slope_there = np.empty(n_parameters), np.empty(n_parameters)
         momentum = np.empty(n_parameters)
-        value, likelihood = _density(here, slope, shape, features, queries, stages, n_options, mean, sd, work)
+        value, likelihood = _density(here, slope, shape, columns, mean, sd, work)
         for turn in range(n_moves):
             _fill_normals(counter, momentum)
             energy = 0.0
@@ -282,9 +357,7 @@ def move(
                 for p in range(n_parameters):
                     momentum[p] += 0.5 * leap * slope_there[p]
                     there[p] += leap * inverse_mass[p] * momentum[p]
-                value_there, likelihood_there = _density(
-                    there, slope_there, shape, features, queries, stages, n_options, mean, sd, work
-                )
+                value_there, likelihood_there = _density(there, slope_there, shape, columns, mean, sd, work)
                 for p in range(n_parameters):
                     momentum[p] += 0.5 * leap * slope_there[p]
             for p in range(n_parameters):
@@ -300,11 +373,11 @@ def move(
             for p in range(n_parameters):
                 squares[chain, p] += slope[p] * slope[p] / n_moves
             trace[chain, turn, 0] = likelihood
-            _embed(here, shape, features, work[0])
+            _embed(here, shape, columns[0], work[0])
             for pair in range(len(pairs)):
                 total = 1e-12
                 for d in range(n_dims):
-                    difference = work[0][pairs[pair, 0], d] - work[0][pairs[pair, 1], d]
+                    difference = work[0][d, pairs[pair, 0]] - work[0][d, pairs[pair, 1]]
                     total += difference * difference
                 trace[chain, turn, 1 + pair] = 0.5 * math.log(total)
         parameters[chain] = here

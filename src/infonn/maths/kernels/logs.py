@@ -27,3 +27,50 @@ def fast_log(x: np.float32) -> np.float32:
     p = p * f + np.float32(0.333331972)
     p = p * f + np.float32(-0.5)
     return np.float32(exponent) * np.float32(0.693147182) + (p * (f * f) + f)
+
+
+IN_ORDER = {"contract"}  # said outright, since a function would take over what its first caller allows
+
+
+@njit(fastmath=IN_ORDER)
+def precise_log(x: float) -> float:
+    """log x of a normal positive float64, to the last digits, as loops can vectorise it.
+
+    x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), and log(1 + f) by s = f / (2 + f), as in fdlibm.
+    """
+    bits = np.float64(x).view(np.uint64) + np.uint64(0x3FF0000000000000 - 0x3FE6A09E667F3BCD)
+    exponent = np.uint64((bits >> np.uint64(52)) | np.uint64(0x4330000000000000)).view(np.float64) - (2.0**52 + 1023)
+    f = np.uint64((bits & np.uint64(0x000FFFFFFFFFFFFF)) + np.uint64(0x3FE6A09E667F3BCD)).view(np.float64) - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    r = z * 1.479819860511658591e-01 + 1.531383769920937332e-01
+    r = z * r + 1.818357216161805012e-01
+    r = z * r + 2.222219843214978396e-01
+    r = z * r + 2.857142874366239149e-01
+    r = z * r + 3.999999999940941908e-01
+    r = z * r + 6.666666666666735130e-01
+    half = 0.5 * f * f
+    return exponent * 6.93147180559945286e-01 + (f - (half - s * (half + z * r)))
+
+
+@njit(fastmath=IN_ORDER)
+def precise_exp(x: float) -> float:
+    """exp x of x <= 0, to the last digits, as loops can vectorise it; below -708 that of -708, next to nothing."""
+    shift = 1.5 * 2.0**52  # adding it rounds to a whole number, which then stands in the last bits
+    shifted = max(x, -708.0) * 1.4426950408889634 + shift
+    n = shifted - shift
+    r = (max(x, -708.0) - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10
+    p = 1 / 479001600.0
+    p = p * r + 1 / 39916800.0
+    p = p * r + 1 / 3628800.0
+    p = p * r + 1 / 362880.0
+    p = p * r + 1 / 40320.0
+    p = p * r + 1 / 5040.0
+    p = p * r + 1 / 720.0
+    p = p * r + 1 / 120.0
+    p = p * r + 1 / 24.0
+    p = p * r + 1 / 6.0
+    p = p * r + 0.5
+    p = (p * r) * r + r + 1.0
+    power = np.uint64((np.float64(shifted).view(np.uint64) + np.uint64(1023)) << np.uint64(52)).view(np.float64)
+    return p * power
