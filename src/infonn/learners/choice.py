@@ -1,11 +1,14 @@
-"""Several learners side by side; the one that foresaw the answers best has the say.
+"""Several learners side by side; one that foresaw the answers clearly better takes the say from the first.
 
 Every learner predicts each answer before it sees it, so the score is a held-out likelihood that costs nobody an
 answer, and no setting has to be guessed: whether features describe the items well enough is for the answers to say.
+The questions asked are those nobody could foresee, so a small lead is chance: the say changes at 20 to 1. A learner
+that has fallen hopelessly behind is not fitted any more.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -19,29 +22,45 @@ from infonn.learners.posterior import FORESEEN, EmbedderName, Posterior
 from infonn.queries import Answers
 
 CHOSEN = "chosen"
+LEAD = math.log(20)  # nats by which another must have foreseen the answers better to take the say
+HOPELESS = math.log(1e9)  # nats behind the one that has it
+COUNTED = 0.75  # answers that a mean counts in effect, as a share, where the weight of number t is t
 
 
 @dataclass(frozen=True)
 class Choice:
     """The belief of the posterior under which the answers were likeliest before they were seen.
 
-    The state keeps the chains of all, so that the say may change as answers come.
+    The first has the say until another leads clearly. The state keeps the chains of all that may still take it.
     """
 
     learners: tuple[Posterior, ...]
 
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
-        """The belief of the learner that foresees best, fitted beside the others."""
+        """The belief of the learner that has the say, fitted beside those that may still take it."""
+        had, places = self._standing(start)
         seeds = rng.integers(2**63, size=len(self.learners))
-        beliefs = [
-            learner.fit(answers, default_rng(seed), _part(start, place))
-            for place, (learner, seed) in enumerate(zip(self.learners, seeds))
-        ]
-        states = [belief.state or {} for belief in beliefs]
-        best = int(np.argmax([state[FORESEEN] for state in states]))
-        kept = {f"{place}.{name}": value for place, state in enumerate(states) for name, value in state.items()}
-        chosen = beliefs[best]
-        return Belief(chosen.embedding, chosen.draws, response=chosen.response, state={**kept, CHOSEN: np.array(best)})
+        beliefs = {
+            place: self.learners[place].fit(answers, default_rng(seeds[place]), _part(start, place)) for place in places
+        }
+        states = {place: belief.state or {} for place, belief in beliefs.items()}
+        nats = {place: COUNTED * len(answers) * float(state[FORESEEN]) for place, state in states.items()}
+        best = max(nats, key=lambda place: nats[place])
+        chosen = best if nats[best] - nats[had] > LEAD else had
+        hoping = [place for place in places if nats[chosen] - nats[place] < HOPELESS]
+        kept = {f"{place}.{name}": value for place in hoping for name, value in states[place].items()}
+        belief = beliefs[chosen]
+        return Belief(
+            belief.embedding, belief.draws, response=belief.response, state={**kept, CHOSEN: np.array(chosen)}
+        )
+
+    def _standing(self, start: Belief | None) -> tuple[int, list[int]]:
+        """Who has the say, and who is still fitted; the first and all at the beginning."""
+        everyone = list(range(len(self.learners)))
+        if start is None or start.state is None or CHOSEN not in start.state:
+            return 0, everyone
+        kept = {name.split(".")[0] for name in start.state}
+        return int(start.state[CHOSEN]), [place for place in everyone if str(place) in kept]
 
     def embed(self, belief: Belief, features: FloatArray) -> FloatArray:
         """Where new items lie beside those of `belief.embedding`, where it goes by features."""
