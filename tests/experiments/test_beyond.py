@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from infonn.experiments.beyond import ablation, eggs, food73, mds, synthetic
 from infonn.experiments.beyond import comparison as c
-from infonn.experiments.beyond import eggs, food73, mds, synthetic
 from infonn.experiments.beyond.page import selection_page
 from infonn.experiments.report.write import selection_of
 from infonn.experiments.sweep import Plan
@@ -100,6 +100,36 @@ def test_the_page_tells_levels_answers_and_what_is_missing() -> None:
     assert "![beyond-mds](images/x.svg)" in text
     assert "infonn reproduce beyond-eggs" in text
     assert "$(d^2+\\mu)^{-s}$" in text
+
+
+# --- the ablation -----------------------------------------------------------------------------------------
+
+
+def test_every_method_of_the_ablation_changes_one_part_of_the_default() -> None:
+    settings = {"rounds": {"synthetic": 3}, "materials": "smoke"}
+    setups = {setup.method: setup for setup in ablation.build(Plan(settings), 0)}
+    assert set(setups) == set(ablation.METHODS["synthetic"])
+    default = setups.pop(ablation.DEFAULT)
+    assert default.strategy == c.strategy_of(c.OURS)
+    for method, setup in setups.items():
+        changed = [setup.learner is not default.learner, setup.strategy != default.strategy]
+        assert changed == [method in ablation.LEARNERS, method not in ablation.LEARNERS]
+        assert (setup.first is default.first, setup.size, setup.rounds) == (True, 10, 3)
+
+
+def test_an_ablation_says_who_is_better_on_which_data() -> None:
+    default = curves(ablation.DEFAULT, [0.03, 0.031, 0.032, 0.029, 0.03], data="mds")
+    entropy = curves(ablation.ENTROPY, [0.02] * 5, data="mds")
+    targets = curves(ablation.TARGETS, [0.04] * 5, data="mds")
+    claims = {claim.id: claim for claim in ablation.claims(default + entropy + targets)}
+    criterion = claims["ablation-criterion"]
+    assert criterion.holds is False  # one is better wherever it was run
+    assert criterion.evidence["mds: Entropy"]["high"] < 0 < criterion.evidence["mds: Information about triplets"]["low"]
+    assert claims["ablation-learner"].holds is None
+    assert ablation.figures(default + entropy).keys() == {"ablation-criterion"}
+    text = selection_page({"beyond-ablation": [vars(claim) for claim in claims.values()]}, {})
+    assert "| criterion | Entropy | -0.0" in text
+    assert "over 5 paired trials" in text
 
 
 def test_the_published_page_says_what_the_results_say() -> None:

@@ -6,7 +6,7 @@ out the start that all methods of a trial share.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,14 +27,10 @@ from infonn.experiments.sweep import Claim
 from infonn.experiments.trial import Curve
 from infonn.framework import Learner, Strategy
 from infonn.learners.choice import posterior
-from infonn.selection.joint import info_nn_gaussian, info_nn_joint, info_nn_pairwise, info_nn_targets
-from infonn.selection.strategies import BATCH_POWER, info_nn, random
+from infonn.selection.strategies import info_nn, random
 
 OURS, RANDOM, PUBLISHED = "Info-NN", "Random", "Info-NN as published"
-BEST, JOINT, PAIRWISE = "Info-NN, best only", "Info-NN, joint", "Info-NN, pairwise"
-GAUSSIAN, TARGETS = "Info-NN, Gaussian", "Info-NN, for triplets"
 COMPARED = (OURS, RANDOM, PUBLISHED)
-ABLATION = (OURS, RANDOM, BEST, JOINT, PAIRWISE, GAUSSIAN, TARGETS)
 WHERE = "Beyond the paper"
 ENOUGH_TRIALS = 5  # below which a claim is left open
 
@@ -47,16 +43,7 @@ NOTES = (
 
 def strategy_of(method: str) -> Strategy:
     """How a method that learns by the default learner chooses its queries."""
-    made: dict[str, Callable[[], Strategy]] = {
-        OURS: info_nn,
-        RANDOM: random,
-        BEST: lambda: info_nn(power=None),
-        JOINT: info_nn_joint,
-        PAIRWISE: info_nn_pairwise,
-        GAUSSIAN: info_nn_gaussian,
-        TARGETS: lambda: info_nn_targets(power=BATCH_POWER),
-    }
-    return made[method]()
+    return {OURS: info_nn, RANDOM: random}[method]()
 
 
 def default_learner(n_items: int, features: FloatArray | None = None, dims: int | None = None) -> Learner:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MEASURE, UNSEEN = deep_metric.ACCURACY, dml_food73.UNSEEN_ACCURACY
-FREE = "Info-NN, features ignored"
 PAPER = {**dml_food73.PAPER, "trials": 20, "methods": c.COMPARED}
 
 
@@ -35,9 +34,8 @@ def build(plan: Plan, trial: int) -> list[Setup]:
         if method == c.PUBLISHED:
             setups.append(replace(published, method=method))
             continue
-        features = None if method == FREE else materials.features
-        learner = c.default_learner(len(materials.features), features)
-        strategy = c.strategy_of(c.OURS if method == FREE else method)
+        learner = c.default_learner(len(materials.features), materials.features)
+        strategy = c.strategy_of(method)
         setups.append(replace(published, method=method, learner=learner, learner_name="posterior", strategy=strategy))
     return setups
 
@@ -63,11 +61,10 @@ EXPERIMENT = Experiment(
     name="beyond-food73",
     title="Beyond: how 73 dishes taste",
     where=c.WHERE,
-    minutes={"smoke": 1.5, "paper": 40, "ablation": 60},
+    minutes={"smoke": 1.5, "paper": 40},
     presets={
         "smoke": PAPER | {"trials": 1, "n_train": 4000, "n_test": 4000, "rounds": 4, "epochs": 20, "n_draws": 128},
         "paper": PAPER,
-        "ablation": PAPER | {"trials": 10, "methods": (*c.ABLATION, FREE)},
     },
     build=build,
     claims=claims,

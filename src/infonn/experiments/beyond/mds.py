@@ -51,11 +51,10 @@ EXPERIMENT = Experiment(
     name="beyond-mds",
     title="Beyond: points without features",
     where=c.WHERE,
-    minutes={"smoke": 1, "paper": 8, "ablation": 8},
+    minutes={"smoke": 1, "paper": 8},
     presets={
         "smoke": {"trials": 2, "rounds": 15, "draws": 128, "methods": c.COMPARED},
         "paper": {"trials": 20, "rounds": 100, "draws": 128, "methods": c.COMPARED},
-        "ablation": {"trials": 10, "rounds": 100, "draws": 128, "methods": (c.OURS, c.RANDOM, c.TARGETS)},
     },
     build=build,
     claims=claims,

@@ -10,14 +10,12 @@ from typing import Any
 from infonn.experiments.beyond.comparison import COMPARED, OURS, RANDOM
 
 EXPERIMENTS = ("beyond-mds", "beyond-synthetic", "beyond-food73", "beyond-eggs")
+ABLATION = "beyond-ablation"
 
 
 def selection_page(claims: Mapping[str, Sequence[Mapping[str, Any]]], images: Mapping[str, Sequence[str]]) -> str:
     """The page; `claims` of each experiment with results, `images` the paths of its figures."""
     published = {name: claims[name] for name in EXPERIMENTS if name in claims}
-    missing = [name for name in EXPERIMENTS if name not in claims]
-    figures = [f"![{name}]({image})\n" for name in published for image in images.get(name, ())]
-    figures += [f"No results of `{name}` are published here yet: `infonn reproduce {name}`.\n" for name in missing]
     text = Template(Path(__file__).with_name("page.md").read_text())
     return text.safe_substitute(
         levels=_table(
@@ -30,8 +28,39 @@ def selection_page(claims: Mapping[str, Sequence[Mapping[str, Any]]], images: Ma
             ("experiment", "target", *COMPARED, f"{OURS} / {RANDOM}", ""),
             [row for name, own in published.items() for claim in own for row in _answers(name, claim)],
         ),
-        figures="\n".join(figures),
+        figures="\n".join(_figures(name, claims, images) for name in EXPERIMENTS),
+        ablation=_ablation(claims.get(ABLATION, ())),
+        ablation_figures=_figures(ABLATION, claims, images),
     )
+
+
+def _figures(name: str, claims: Mapping[str, Any], images: Mapping[str, Sequence[str]]) -> str:
+    """The figures of an experiment, or that it has no results."""
+    if name not in claims:
+        return f"No results of `{name}` are published here yet: `infonn reproduce {name}`.\n"
+    return "\n".join(f"![{name}]({image})\n" for image in images.get(name, ()))
+
+
+def _ablation(claims: Sequence[Mapping[str, Any]]) -> str:
+    """For each part of the default, what another choice adds on each data set."""
+    names = list(dict.fromkeys(key.split(": ")[0] for claim in claims for key in claim["evidence"]))
+    rows = []
+    for claim in claims:
+        part = claim["id"].removeprefix("ablation-").replace("-", " ")
+        for method in dict.fromkeys(key.split(": ")[1] for key in claim["evidence"]):
+            found = [claim["evidence"].get(f"{name}: {method}") for name in names]
+            rows.append((part, method, *("" if entry is None else _difference(entry) for entry in found)))
+    trials = {entry["trials"] for claim in claims for entry in claim["evidence"].values()}
+    title = (
+        "Accuracy (tau for mds) that another choice adds to the default, mean over all rounds (95 % interval of the "
+        f"mean over {min(trials, default=0)} paired trials; ↑ and ↓ mark intervals without 0):"
+    )
+    return _table(title, ("part", "instead", *names), rows)
+
+
+def _difference(entry: Mapping[str, float]) -> str:
+    sign = "" if entry["low"] <= 0 <= entry["high"] else " ↑" if entry["low"] > 0 else " ↓"
+    return f"{entry['mean']:+.3f} ({entry['low']:+.3f} to {entry['high']:+.3f}){sign}"
 
 
 def _levels(name: str, claim: Mapping[str, Any]) -> list[tuple[str, ...]]:

@@ -76,12 +76,11 @@ EXPERIMENT = Experiment(
     name="beyond-synthetic",
     title="Beyond: a hidden metric of the features",
     where=c.WHERE,
-    minutes={"smoke": 1.5, "paper": 40, "ablation": 40},
+    minutes={"smoke": 1.5, "paper": 40},
     presets={
         "smoke": PAPER
         | {"trials": 1, "n_train": 4000, "n_test": 4000, "rounds": 5, "epochs": 20, "shares": (CORRUPTED,)},
         "paper": PAPER,
-        "ablation": PAPER | {"trials": 10, "methods": c.ABLATION},
     },
     build=build,
     claims=claims,
