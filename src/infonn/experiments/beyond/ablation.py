@@ -41,7 +41,7 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
 }
 SINGLE: dict[str, Callable[[], Strategy]] = {ENTROPY: entropy, TARGETS: lambda: info_nn_targets(N_TARGETS)}
 
-EXPERIMENTS = {"mds": mds.EXPERIMENT, "synthetic": synthetic.EXPERIMENT, "food73": food73.EXPERIMENT}
+DATA = {"mds": mds, "synthetic": synthetic, "food73": food73}
 MEASURES = {"mds": mds.MEASURE, "synthetic": synthetic.MEASURE, "food73": food73.MEASURE}
 METHODS = {  # one question at a time needs no batch rule; joint batches of 30 cost minutes
     "mds": (DEFAULT, *CRITERIA, GIVEN),
@@ -54,9 +54,9 @@ def build(plan: Plan, trial: int) -> list[Setup]:
     """Every method on every data set: the default of that experiment with one part changed."""
     setups = []
     for name, rounds in plan.settings["rounds"].items():
-        own = EXPERIMENTS[name].settings(plan.settings["materials"])
+        own = DATA[name].EXPERIMENT.settings(plan.settings["materials"])
         settings = {**own, "methods": (DEFAULT, c.RANDOM), "shares": (synthetic.CORRUPTED,), "rounds": rounds}
-        default, at_random = EXPERIMENTS[name].build(replace(plan, settings=settings), trial)
+        default, at_random = DATA[name].build(replace(plan, settings=settings), trial)
         for method in METHODS[name]:
             base = at_random if method == RANDOM else default
             setups.append(replace(_changed(base, method), method=method, settings={"data": name}))
