@@ -110,6 +110,10 @@ class Task(Protocol):
 
     def options(self, query: IntArray) -> tuple[Option, ...]: ...
 
+    def recall(self, model: Mapping[str, Any]) -> None:
+        """Take up what a stored model knows, as far as options depend on it."""
+        ...
+
 
 class Oracle(Protocol):
     """Queries -> responses. It knows the truth; only simulations have one."""

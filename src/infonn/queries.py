@@ -66,6 +66,12 @@ def padded_queries(rows: Sequence[Sequence[int]], n_candidates: int) -> IntArray
     return np.array([[*row, *[-1] * (width - len(row))] for row in rows], np.int32).reshape(-1, width)
 
 
+def last_labels(answers: Answers) -> tuple[IntArray, IntArray]:
+    """Labelled items in ascending order, and the class of each: its last label counts."""
+    items, last = np.unique(answers.queries[::-1, 0], return_index=True)
+    return items, answers.responses[::-1][last]
+
+
 # --- checks: once, where queries and responses enter ---------------------------------------------
 
 

@@ -20,7 +20,7 @@ from infonn.beliefs import Belief
 from infonn.errors import InfonnError, StorageError
 from infonn.framework import Answered, LiveStorage
 from infonn.maths.prediction import expected_responses, plane_of, response_log_probs, spread_of, wilson_interval
-from infonn.queries import Answers, padded_queries
+from infonn.queries import Answers, last_labels, padded_queries
 from infonn.records import Question, Round, StudyRecord
 from infonn.specs import build_study
 from infonn.study import Study, answers_of, choose
@@ -213,6 +213,9 @@ def model_of(belief: Belief, study: Study, answered: list[Answered]) -> dict[str
     draws = belief.draws_of(np.arange(len(embedding)))
     if draws is not None:
         model["spread"] = spread_of(to_numpy(draws).astype(float), embedding)
+    if study.kind == "label":
+        train = [pair for pair in answered if pair.question.purpose == "train"]
+        model["labelled"] = np.column_stack(last_labels(answers_of(train, study.kind, study.candidates)))
     model["people"] = _log_losses(belief, study, answered)
     return model
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from browser.people import answer_for
 from browser.sites import CONSENT, INSTRUCTIONS, Site
-from browser.steps import A_FIT_MS, ready
+from browser.steps import A_FIT_MS, ready, wait_until
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
@@ -88,6 +88,26 @@ def test_owners_pages(site: Site, new_page, axe: str) -> None:
 
 
 def test_other_pages(site: Site, new_page, axe: str) -> None:
+    record = site.study("image", thanks="See you **soon**.")
     page = new_page()
     page.goto(f"{site.url}/s/none")
     check(page, axe, "no study")
+    page.goto(site.link(record))
+    page.context.route("**/session", lambda route: route.abort())
+    page.click("#start")
+    expect(page.locator("#trouble")).to_be_visible()
+    check(page, axe, "out of reach")
+    page.context.unroute("**/session")
+    page.click("#retry")
+    ready(page)
+    page.click("#stop")
+    expect(page.locator("#stopped")).to_be_visible()
+    check(page, axe, "stopped")
+    other = page.context.new_page()
+    other.goto(site.link(record))
+    expect(page.locator("#elsewhere")).to_be_visible()
+    check(page, axe, "another tab")
+    site.storage.change_study(record.name, archived=True)
+    wait_until(page, lambda: "ended" in other.request.get(site.link(record)).text(), "the end")
+    page.goto(site.link(record))
+    check(page, axe, "ended")

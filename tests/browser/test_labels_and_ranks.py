@@ -30,6 +30,19 @@ def test_a_label_question_shows_an_example_of_each_class(site: Site, new_page, p
     assert site.answers(record)[-1].answer.response == 1
 
 
+def test_questions_drawn_by_the_server_show_examples_too(site: Site, new_page) -> None:
+    record = site.study("image", {"classes": ["pome", "stone", "citrus"], "first": 2}, hold_out=0.9)
+    answer_for(site.storage, record, people=4, each=12)
+    reported = lambda: site.storage.notes(record.name).get("reported", {}).get("revision", [0])[0]  # noqa: E731
+    page = new_page()
+    wait_until(page, lambda: reported() == 48, "the last fit")
+    open_study(page, site.link(record))
+    (item,) = page.locator(".classes > .item img").evaluate_all("all => all.map(image => image.alt)")
+    class_of = {pair.question.names[0]: pair.answer.response for pair in site.storage.answers(record.name)}
+    shown = {response for name, response in class_of.items() if name != item}  # an item never stands for itself
+    expect(page.locator(".choice img")).to_have_count(len(shown))
+
+
 def test_letters_and_digits_are_their_own_keys(site: Site, new_page) -> None:
     record = site.study("text", {"classes": ["a", "b", "7"]})
     page = new_page()

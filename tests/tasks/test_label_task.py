@@ -59,7 +59,21 @@ def test_options_are_all_classes_with_the_item_that_stands_for_each(rng):
     pool = task.propose(Belief(LINE), answers_of([0, 5, 9], [0, 1, 2], 2), rng)
     options = task.options(pool[pool[:, 0] == 6][0])
     assert [option.label for option in options] == list(CLASSES)
-    assert [option.item for option in options] == [None, 5, 9]
+    assert [option.item for option in options] == [0, 5, 9]  # those beyond the candidates too
+
+
+def test_an_item_never_stands_for_itself(rng):
+    task = LabelTask(10, CLASSES, candidates=2)
+    task.propose(Belief(LINE), answers_of([0, 5, 9], [0, 1, 1], 2), rng)
+    assert [option.item for option in task.options(np.array([5, -1, -1]))] == [0, 9, None]
+
+
+def test_a_stored_model_is_enough_for_examples():
+    task = LabelTask(10, CLASSES, candidates=2)
+    task.recall({"embedding": LINE})  # of a study that has no labels yet
+    assert [option.item for option in task.options(np.array([4, -1, -1]))] == [None, None, None]
+    task.recall({"embedding": LINE, "labelled": np.array([[0, 0], [5, 1], [9, 1]])})
+    assert [option.item for option in task.options(np.array([4, -1, -1]))] == [0, 5, None]
 
 
 def test_the_last_label_of_an_item_counts(rng):

@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
-from infonn.arrays import IntArray, to_numpy
+from infonn.arrays import FloatArray, IntArray, to_numpy
 from infonn.beliefs import Belief
 from infonn.errors import DataError
 from infonn.maths.neighbours import nearest_of_classes
-from infonn.queries import Answers
+from infonn.queries import Answers, last_labels
 from infonn.records import Option
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Labelled items, and where every item stands: each class is shown by its item nearest to the one in question."""
+
+    items: IntArray
+    classes: IntArray
+    embedding: FloatArray
+
+    @cached_property
+    def class_of(self) -> dict[int, int]:
+        return dict(zip(self.items.tolist(), self.classes.tolist()))
+
+    def nearest(self, item: int) -> dict[int, int]:
+        """Class -> its labelled item nearest to `item`, which never stands for itself."""
+        others = self.items != item
+        items, classes = self.items[others], self.classes[others]
+        squared = ((self.embedding[items] - self.embedding[item]) ** 2).sum(axis=1)
+        far_to_near = np.argsort(-squared, kind="stable")
+        return dict(zip(classes[far_to_near].tolist(), items[far_to_near].tolist()))
 
 
 @dataclass(frozen=True)
@@ -29,7 +52,7 @@ class LabelTask:
     classes: Sequence[str]
     candidates: int = 3
     start: IntArray | None = None
-    _class_of: dict[int, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _examples: list[Examples] = field(default_factory=list, init=False, repr=False, compare=False)  # the latest
 
     def __post_init__(self) -> None:
         check_classes(self.classes)
@@ -48,19 +71,28 @@ class LabelTask:
 
     def propose(self, belief: Belief, answers: Answers, rng: Generator) -> IntArray:
         """One query for every item without a label."""
-        labelled, last = np.unique(answers.queries[::-1, 0], return_index=True)  # an item's last label counts
-        classes = answers.responses[::-1][last]
-        self._class_of.update(zip(labelled.tolist(), classes.tolist()))
+        labelled, classes = last_labels(answers)
+        embedding = to_numpy(belief.embedding)
+        self._examples[:] = [Examples(labelled, classes, embedding)]
         unlabelled = np.ones(self.n_items, bool)
         unlabelled[labelled] = False
         items = np.flatnonzero(unlabelled)
-        candidates = nearest_of_classes(to_numpy(belief.embedding), items, labelled, classes, self.n_nearest)
+        candidates = nearest_of_classes(embedding, items, labelled, classes, self.n_nearest)
         return np.hstack([items[:, None].astype(np.int32), candidates])
 
     def options(self, query: IntArray) -> tuple[Option, ...]:
-        """All classes; a class among the query's candidates is stood for by that item."""
-        stands_for = {self._class_of[int(item)]: int(item) for item in query[1:] if int(item) in self._class_of}
+        """All classes, each stood for by its labelled item nearest to the one in question, where there is any."""
+        stands_for: dict[int, int] = {}
+        for examples in self._examples:
+            stands_for = examples.nearest(int(query[0]))
+            stands_for |= {examples.class_of[item]: item for item in query[1:].tolist() if item in examples.class_of}
         return tuple(Option(label, stands_for.get(index)) for index, label in enumerate(self.classes))
+
+    def recall(self, model: Mapping[str, Any]) -> None:
+        """The labelled items and places of a stored model."""
+        if "labelled" in model:
+            labelled, classes = np.asarray(model["labelled"]).T
+            self._examples[:] = [Examples(labelled, classes, np.asarray(model["embedding"]))]
 
     def _bare(self, items: IntArray) -> IntArray:
         queries = np.full((len(items), 1 + self.n_nearest), -1, np.int32)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -59,6 +60,9 @@ class SimilarityTask:
         if self._fixed is not None:
             return self._fixed
         return draw_queries(self.pool_size, len(self.names), self.candidates, rng)
+
+    def recall(self, model: Mapping[str, Any]) -> None:
+        """Nothing: a comparison shows its own candidates."""
 
     def options(self, query: IntArray) -> tuple[Option, ...]:
         """The candidates; for a ranking, their orders from nearest to farthest."""

@@ -42,6 +42,7 @@ class LiveStudies:
         self._storage = storage
         self._kept: dict[str, tuple[float, LiveStudy]] = {}
         self._parts: dict[str, tuple[tuple[Item, ...], Task]] = {}  # items and task of a study never change
+        self._recalled: dict[str, Any] = {}  # study -> revision of the model its task knows
         self._lock = threading.Lock()
 
     def by_key(self, key: str) -> LiveStudy | None:
@@ -62,10 +63,21 @@ class LiveStudies:
             items = tuple(self._storage.items(record.name))
             self._parts[record.name] = items, build_task(record.spec, self._storage)
         items, task = self._parts[record.name]
+        if spec["queries"]["kind"] == "label":
+            self._recall(record.name, task)
         serving = serving_of(record, spec, items, task)
         if record.archived or self._is_full(record, spec):  # what is held may still be answered; nothing new is dealt
             serving = replace(serving, per_person=0, practice=(), catch={})
         return LiveStudy(record, spec, items, serving)
+
+    def _recall(self, name: str, task: Task) -> None:
+        """Questions drawn here show examples of each class as well: by the model reported last."""
+        reported = self._storage.notes(name).get("reported", {}).get("revision")
+        if reported is not None and self._recalled.get(name) != reported:
+            kept = self._storage.load_model(name)
+            if kept is not None:
+                task.recall(kept[1])
+                self._recalled[name] = reported
 
     def _is_full(self, record: StudyRecord, spec: Mapping[str, Any]) -> bool:
         wanted = spec["budget"]["answers"]
