@@ -12,7 +12,11 @@ from infonn.queries import Answers, no_answers
 
 torch = pytest.importorskip("torch")
 from infonn.learners.augment import CropFlip, Warp  # noqa: E402
-from infonn.learners.cnn import CNN, PUBLISHED, STRONG, _convolved, _EarlyStopping, _pooled  # noqa: E402
+from infonn.learners.cnn import CNN, PUBLISHED, STRONG  # noqa: E402
+from infonn.learners.cnn_layers import hidden, logits  # noqa: E402
+from infonn.learners.cnn_trained import normalised  # noqa: E402
+from infonn.learners.cnn_training import EarlyStopping  # noqa: E402
+from infonn.learners.convolutions import convolved, pooled  # noqa: E402
 from infonn.learners.hashed import hashed_uniform  # noqa: E402
 from infonn.learners.heads import Head  # noqa: E402
 from infonn.learners.modules import ModuleClassifier, consistent_dropout  # noqa: E402
@@ -167,7 +171,7 @@ def test_stacked_convolution_and_pooling_are_torchs_own(n, size):
     x = torch.randn(2, n, size, size, 4, generator=generator, dtype=torch.double, requires_grad=True)
     weight = torch.randn(2, 25 * 4, 6, generator=generator, dtype=torch.double, requires_grad=True)
     bias = torch.randn(2, 1, 6, generator=generator, dtype=torch.double, requires_grad=True)
-    ours = _pooled(_convolved(x, weight, bias))
+    ours = pooled(convolved(x, weight, bias))
     theirs = torch.stack(
         [
             torch.nn.functional.max_pool2d(
@@ -212,11 +216,11 @@ def test_draws_are_the_network_with_its_masks_in_place():
     learner = CNN(images, 2, replace(FAST, steps=2), n_draws=11)
     belief = learner.fit(label_answers(np.arange(6), truth[:6]), np.random.default_rng(0))
     network = belief.class_log_probs
-    x = learner.normalised(learner._pixels)[None]
+    x = normalised(network.pixels, network.scale)[None]
     for draw in (0, 10):
         masks = [mask[draw][None, None].expand(1, 10, -1) for mask in network.masks]
-        hidden = learner.hidden(network.layers, x, masks) * masks[2]
-        plain = torch.log_softmax(learner.logits(network.layers, hidden), -1)[0]
+        last = logits(network.layers, hidden(network.layers, x, masks) * masks[2])
+        plain = torch.log_softmax(last, -1)[0]
         np.testing.assert_allclose(belief.log_probs_of(np.arange(10))[draw], plain, atol=1e-5)
 
 
@@ -242,7 +246,7 @@ def test_the_published_recipe_stops_early_and_wants_validation_items():
 
 
 def test_early_stopping_waits_for_losses_that_rise_in_a_row():
-    stopping = _EarlyStopping(2, 2, torch.zeros(2, 1))
+    stopping = EarlyStopping(2, 2, torch.zeros(2, 1))
     losses = [(3.0, 3.0), (2.0, 4.0), (2.5, 5.0), (1.0, 0.0), (1.5, 0.0), (1.6, 0.0)]
     stopped = [stopping.after_epoch(torch.tensor(loss), torch.full((2, 1), float(i))) for i, loss in enumerate(losses)]
     assert stopped == [False, False, False, False, False, True]
