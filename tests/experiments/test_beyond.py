@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from infonn.experiments.beyond import ablation, eggs, food73, mds, synthetic
+from infonn.experiments.beyond import ablation, ceilings, eggs, food73, mds, synthetic
 from infonn.experiments.beyond import comparison as c
 from infonn.experiments.beyond.page import selection_page
 from infonn.experiments.report.write import selection_of
@@ -130,6 +130,35 @@ def test_an_ablation_says_who_is_better_on_which_data() -> None:
     text = selection_page({"beyond-ablation": [vars(claim) for claim in claims.values()]}, {})
     assert "| criterion | Entropy | -0.0" in text
     assert "over 5 paired trials" in text
+
+
+# --- the ceilings -----------------------------------------------------------------------------------------
+
+
+def test_ceilings_are_told_by_the_noise_or_by_all_answers() -> None:
+    settings = {"rounds": {"corrupted": 3, "clean": 3}, "materials": "smoke", "chains": 4}
+    setups = {(setup.settings["data"], setup.method): setup for setup in ceilings.build(Plan(settings), 0)}
+    known, everything = setups["corrupted", ceilings.KNOWN], setups["corrupted", ceilings.ALL]
+    assert (known.learner.lapse, known.learner.embedder) == (0.375, "linear")
+    assert (setups["clean", ceilings.KNOWN_RANDOM].learner.lapse, known.strategy) == (0.0, c.strategy_of(c.OURS))
+    assert (everything.first, everything.rounds) == (4000, 0)
+    assert known.oracle is not setups["clean", ceilings.KNOWN].oracle
+
+
+def test_a_ceiling_stands_beside_the_target_that_was_missed() -> None:
+    best = curves(ceilings.KNOWN, [0.05] * 5, data="mds") + curves(ceilings.KNOWN_RANDOM, [0.025] * 5, data="mds")
+    (claim,) = ceilings.claims(best)
+    assert claim.holds is True
+    assert claim.evidence["reached"] == pytest.approx(0.5)
+
+    def page(share: float) -> str:
+        default = {"id": "mds-answers", "holds": False, "evidence": {"target": 0.75, "ratio of medians": share}}
+        default["evidence"] |= {method: {"low": 1, "median": 1, "high": 1} for method in c.COMPARED}
+        return selection_page({"beyond-mds": [default], "beyond-ceilings": [vars(claim)]}, {})
+
+    row = "| beyond-mds, mds | share of random's answers to 0.75 | noise known | 0.550 | 0.580 | 0.500 |"
+    assert row in page(0.58)
+    assert row not in page(0.54)  # reached: no need to excuse it
 
 
 def test_the_published_page_says_what_the_results_say() -> None:

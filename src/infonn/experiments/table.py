@@ -34,6 +34,7 @@ EXPERIMENTS = {  # name: (module:object, what it shows)
         "infonn.experiments.beyond.ablation:EXPERIMENT",
         "Beyond: what each part of the default brings",
     ),
+    "beyond-ceilings": ("infonn.experiments.beyond.ceilings:EXPERIMENT", "Beyond: how far the ceilings are"),
     "timing": ("infonn.experiments.paper.timing:EXPERIMENT", "Seconds to score all queries of one reference"),
 }
 

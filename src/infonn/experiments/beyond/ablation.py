@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from infonn.arrays import FloatArray
 from infonn.experiments.beyond import comparison as c
 from infonn.experiments.beyond import food73, mds, synthetic
 from infonn.experiments.figures import lines
@@ -72,17 +71,12 @@ def _changed(setup: Setup, method: str) -> Setup:
 
 def _learner(setup: Setup, method: str) -> Learner:
     """The default learner, its embedder or its response model chosen by hand."""
-    n_items, features, dims = _items(setup.learner)
+    n_items, features, dims = c.items_of(setup.learner)
     if method == GIVEN:  # as in the paper: no lapses, sharpness 1
         return posterior(n_items, features, dims, sharpness=1.0, lapse=0.0)
     if method == FREE:
         return posterior(n_items, dims=dims)
     return posterior(n_items, features, dims, "linear" if method == LINEAR else "hybrid")
-
-
-def _items(learner: Any) -> tuple[int, FloatArray | None, int | None]:
-    first = learner.learners[0] if hasattr(learner, "learners") else learner
-    return first.n_items, first.features, first.dims
 
 
 def claims(curves: Sequence[Curve]) -> list[Claim]:

@@ -51,6 +51,12 @@ def default_learner(n_items: int, features: FloatArray | None = None, dims: int 
     return posterior(n_items, features=features, dims=dims)
 
 
+def items_of(learner: Any) -> tuple[int, FloatArray | None, int | None]:
+    """What a default learner was made of: so many items, their features, the dimensions it was given."""
+    first = learner.learners[0] if hasattr(learner, "learners") else learner
+    return first.n_items, first.features, first.dims
+
+
 # --- judging -----------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from infonn.experiments.beyond.comparison import COMPARED, OURS, RANDOM
 
 EXPERIMENTS = ("beyond-mds", "beyond-synthetic", "beyond-food73", "beyond-eggs")
-ABLATION = "beyond-ablation"
+ABLATION, CEILINGS = "beyond-ablation", "beyond-ceilings"
 
 
 def selection_page(claims: Mapping[str, Sequence[Mapping[str, Any]]], images: Mapping[str, Sequence[str]]) -> str:
@@ -29,6 +29,7 @@ def selection_page(claims: Mapping[str, Sequence[Mapping[str, Any]]], images: Ma
             [row for name, own in published.items() for claim in own for row in _answers(name, claim)],
         ),
         figures="\n".join(_figures(name, claims, images) for name in EXPERIMENTS),
+        ceilings=_ceilings(claims),
         ablation=_ablation(claims.get(ABLATION, ())),
         ablation_figures=_figures(ABLATION, claims, images),
     )
@@ -39,6 +40,34 @@ def _figures(name: str, claims: Mapping[str, Any], images: Mapping[str, Sequence
     if name not in claims:
         return f"No results of `{name}` are published here yet: `infonn reproduce {name}`.\n"
     return "\n".join(f"![{name}]({image})\n" for image in images.get(name, ()))
+
+
+def _ceilings(claims: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """What could be reached at best where the default missed its target."""
+    rows = []
+    for claim in claims.get(CEILINGS, ()):
+        evidence = claim["evidence"]
+        ours = _reached(claims.get(evidence["experiment"], ()), evidence["missed"], evidence["what"])
+        best, wanted, sign = evidence["reached"], evidence["wanted"], -1 if evidence["at most"] else 1
+        if ours is None or best is None or sign * (ours - wanted) >= 0:
+            continue  # not measured, or not missed
+        cells = (f"{value:.3f}" for value in (wanted, ours, best))
+        part = evidence["missed"].rsplit("-", 1)[0]
+        rows.append((f"{evidence['experiment']}, {part}", evidence["what"], evidence["ceiling"], *cells))
+    header = ("experiment", "what", "ceiling", "target", OURS, "at the ceiling")
+    return _table("Targets that the default missed, and what is reached at the ceiling (medians):", header, rows)
+
+
+def _reached(claims: Sequence[Mapping[str, Any]], id: str, what: str) -> float | None:
+    """What the default reached: its median level, or its share of random's answers."""
+    for claim in claims:
+        if claim["id"] == id:
+            evidence = claim["evidence"]
+            if what in evidence:
+                return None if evidence[what][OURS] is None else float(evidence[what][OURS][1])
+            ratio = evidence.get("ratio of medians")
+            return None if ratio is None else float(ratio)
+    return None
 
 
 def _ablation(claims: Sequence[Mapping[str, Any]]) -> str:
