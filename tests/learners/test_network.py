@@ -1,5 +1,7 @@
 """The neural embedding learner: stacked slices agree with lone ones, and every mistake gets a sentence."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,7 @@ from torch import nn
 from infonn.errors import DataError, TrainingError, UnknownNameError
 from infonn.learners.bodies import FromModule, FullyConnected
 from infonn.learners.losses import Hinge, Likelihood
-from infonn.learners.network import Network, fit_stack, network
+from infonn.learners.network import Network, _own_answers, fit_stack, network
 from infonn.maths.distances import triplet_margins
 from infonn.maths.responses import ResponseSettings, nearest_log_probs
 from infonn.queries import Answers, draw_queries, no_answers, rank_of_orders, split_into_triplets
@@ -138,6 +140,37 @@ def test_a_warm_start_goes_on_and_a_cold_one_does_not(rng):
     cold = Network(features, (6, 3), epochs=3, warm_start=False)
     one, two = (cold.fit(answers, np.random.default_rng(1), start) for start in (None, first))
     np.testing.assert_array_equal(one.embedding, two.embedding)
+
+
+def test_a_bootstrap_member_is_the_network_trained_on_its_own_resample(rng):
+    features = rng.standard_normal((12, 4))
+    answers = answers_of(features, 30, rng)
+    learner = Network(features, (6, 3), members=3, bootstrap=True, epochs=5, precision="float64")
+    plain = replace(learner, bootstrap=False)
+    counts = [[len(_own_answers(learner, answers.take(slice(0, n)), m)) for n in range(31)] for m in range(3)]
+    assert len({tuple(own) for own in counts}) == 3  # members differ
+    assert len({tuple(_own_answers(plain, answers, m).responses) for m in range(3)}) == 1
+    draws = learner.fit(answers, np.random.default_rng(0)).draws
+    for member in range(3):
+        own = _own_answers(learner, answers, member)
+        alone = plain.fit(own, np.random.default_rng(0)).draws[member]  # same initial weights, the resample as answers
+        np.testing.assert_allclose(draws[member], alone, atol=1e-10)
+
+
+def test_a_bootstrap_keeps_an_answers_count_when_more_answers_come(rng):
+    features = rng.standard_normal((12, 4))
+    answers = answers_of(features, 60, rng)
+    learner = Network(features, (6, 3), members=2, bootstrap=True)
+    early, late = (_own_answers(learner, answers.take(slice(0, n)), 1).queries for n in (25, 60))
+    assert len(early) > 10
+    assert late[: len(early)].tolist() == early.tolist()
+    many = np.concatenate([_own_answers(learner, answers, m).responses for m in range(200)])
+    assert len(many) / (200 * 60) == pytest.approx(1.0, abs=4.5 / np.sqrt(200 * 60))  # Poisson: 4.5 standard errors
+
+
+def test_a_bootstrap_of_one_network_is_refused(rng):
+    with pytest.raises(DataError, match="members=8"):
+        Network(rng.standard_normal((12, 4)), (6, 3), bootstrap=True)
 
 
 def test_an_ensemble_has_a_draw_per_member_and_their_mean_squared_distance(rng):

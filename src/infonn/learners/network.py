@@ -34,8 +34,9 @@ class Network:
     """Deep metric learning. `network` is layer sizes, a torch module, or a function that makes one.
 
     Paper: 100 epochs of Adam on all answers after every batch of queries, going on from the last weights. An ensemble
-    (`members` above 1) differs by its initial weights; its embedding is the members side by side, so that squared
-    distances are the members' mean.
+    (`members` above 1) differs by its initial weights, and with `bootstrap` also by its answers: each member counts
+    each answer a Poisson number of times, 1 on average, and the same number in every fit. Its embedding is the members
+    side by side, so that squared distances are the members' mean.
     """
 
     features: FloatArray  # (items, features), or (items, ...) for a module that takes more
@@ -47,6 +48,7 @@ class Network:
     batch_size: int | None = None  # comparisons a step. Published code: as many steps an epoch as rounds so far
     warm_start: bool = True
     members: int = 1
+    bootstrap: bool = False
     standardise: bool = True  # tables of features only; pictures are left to their module
     validation: IntArray | None = None  # triplets that pick the epoch, as published; nobody has them in earnest
     device: str = "cpu"
@@ -58,6 +60,8 @@ class Network:
         for name in ("epochs", "members"):
             if getattr(self, name) < 1:
                 raise DataError(f"{name} is {getattr(self, name)}; it must be at least 1.")
+        if self.bootstrap and self.members == 1:
+            raise DataError("A bootstrap of one network only loses answers. Use members=8, say, or bootstrap=False.")
         if not self.learning_rate > 0:
             raise DataError(f"learning_rate is {self.learning_rate}; it must be above 0.")
         if self.device.startswith("cuda") and not torch.cuda.is_available():
@@ -132,6 +136,7 @@ class Network:
         about = {
             "body": self._body.description(),
             "members": self.members,
+            "bootstrap": self.bootstrap,
             "response": [belief.response.mu, belief.response.sharpness, belief.response.lapse],
             "standardise": self.standardise,
         }
@@ -159,6 +164,7 @@ class Network:
                 features=arrays.pop("features"),
                 network=tuple(layers) if network is None else network,
                 members=about["members"],
+                bootstrap=about.get("bootstrap", False),
                 standardise=about["standardise"],
             )
         state = {name.removeprefix("state/"): value for name, value in arrays.items()}
@@ -185,6 +191,7 @@ def network(
     learning_rate: float = 1e-3,
     batch_size: int | None = None,
     members: int = 1,
+    bootstrap: bool = False,
     device: str = "cpu",
 ) -> Network:
     """A neural embedding of the items' features, trained on the answers: for a study written as data."""
@@ -204,13 +211,15 @@ def network(
         learning_rate=learning_rate,
         batch_size=batch_size,
         members=members,
+        bootstrap=bootstrap,
         device=device,
     )
 
 
+_BOOTSTRAP = 6  # names the members' streams of counts
 _SHARED = (
     *("loss", "epochs", "learning_rate", "first_learning_rate", "batch_size", "warm_start", "members"),
-    *("standardise", "device", "precision"),
+    *("bootstrap", "standardise", "device", "precision"),
 )
 
 
@@ -249,7 +258,7 @@ def fit_stack(
         first.loss,
         inputs.repeat_interleave(first.members, dim=0),
         weights,
-        [a for a in answers for _ in range(first.members)],
+        [_own_answers(first, a, member) for a in answers for member in range(first.members)],
         generators,
         Training(
             epochs=first.epochs,
@@ -270,6 +279,14 @@ def fit_stack(
             response = replace(response, lapse=float(trained.lapse[own_slices].mean()))
         beliefs.append(learner._belief(state, response))
     return beliefs
+
+
+def _own_answers(learner: Network, answers: Answers, member: int) -> Answers:
+    """What a member trains on. Counts come from its own stream, so that later answers leave those of earlier ones."""
+    if not learner.bootstrap:
+        return answers
+    counts = default_rng([_BOOTSTRAP, member]).poisson(1.0, len(answers))
+    return answers.take(np.repeat(np.arange(len(answers)), counts)) if counts.any() else answers
 
 
 def _weights(state: Mapping[str, FloatArray], member: int) -> dict[str, FloatArray]:
