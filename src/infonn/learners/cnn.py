@@ -91,7 +91,7 @@ class CNN:
         masks = [torch.tensor(rng.random((self.n_draws, n)) < KEEP, device=self.device) for n in (*FILTERS, HIDDEN)]
         network = Trained(self._sizes, self._scale, self._pixels, weights, masks)
         state = {"weights": weights.cpu().numpy(), "masks": torch.cat(masks, 1).cpu().numpy()}
-        return Belief(network.embedding(), class_log_probs=network, state=state)
+        return Belief(network.embedding, class_log_probs=network, state=state)
 
     def predict_log_probs(self, belief: Belief, images: IntArray) -> FloatArray:
         """Class log-probabilities of new pictures without dropout: (n, classes)."""

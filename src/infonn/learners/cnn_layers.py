@@ -14,7 +14,7 @@ import torch
 from numpy.random import Generator
 from torch import Tensor
 
-from infonn.learners.convolutions import KERNEL, convolved, pooled
+from infonn.learners.convolutions import KERNEL, filtered
 
 FILTERS, HIDDEN = (32, 64), 128
 KEEP = 0.5  # share of units that dropout keeps
@@ -69,7 +69,7 @@ def hidden(layers: Layers, pictures: Tensor, masks: list[Tensor] | None = None) 
     """(slices, n, height, width, channels) -> (slices, n, 128); `masks` are those of training."""
     x = pictures
     for layer in range(2):
-        x = pooled(convolved(x, *layers[layer]))
+        x = filtered(x, *layers[layer])
         if masks is not None:  # one factor for a whole filter: before pooling and ReLU it would do the same
             x = x * masks[layer][:, :, None, None, :]
     return torch.baddbmm(layers[2][1], x.flatten(2), layers[2][0]).relu()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -9,7 +11,7 @@ from torch.nn import functional
 
 from infonn.arrays import Array, FloatArray, IntArray
 from infonn.learners.cnn_layers import FILTERS, HIDDEN, KEEP, Sizes, hidden, logits
-from infonn.learners.convolutions import KERNEL, convolved, pooled, unfolded
+from infonn.learners.convolutions import KERNEL, filtered, pooled, unfolded
 
 
 def normalised(pixels: Tensor, scale: tuple[float, float]) -> Tensor:
@@ -44,7 +46,7 @@ class Trained:
         (w1, b1), (w2, b2), (w3, b3), (w4, b4) = [(w[0], b[0]) for w, b in self.layers]
         first, second, third = self.masks
         x = normalised(pixels, self.scale).to(self.kind)[None]
-        x = pooled(convolved(x, w1[None], b1[None]))
+        x = filtered(x, w1[None], b1[None])
         columns, height, width = unfolded(x)[0], x.shape[2] - KERNEL + 1, x.shape[3] - KERNEL + 1
         n, area = len(pixels), KERNEL**2
         results = []
@@ -63,17 +65,20 @@ class Trained:
     @torch.no_grad()
     def point(self, rows: IntArray) -> FloatArray:
         """(rows, classes) without dropout."""
-        found: FloatArray = self.point_of(self._rows(rows)).cpu().numpy()
+        embedded = torch.tensor(self.embedding[rows], dtype=self.kind, device=self.pixels.device)
+        found: FloatArray = functional.log_softmax(logits(self.layers, embedded[None])[0].float(), -1).cpu().numpy()
         return found
 
     @torch.no_grad()
     def point_of(self, pixels: Tensor) -> Tensor:
+        """(pictures, classes) without dropout, of any pictures."""
         parts = []
         for first in range(0, len(pixels), self.chunk):
             last = logits(self.layers, self._hidden(pixels[first : first + self.chunk]))[0]
             parts.append(functional.log_softmax(last.float(), -1))
         return torch.cat(parts)
 
+    @cached_property
     @torch.no_grad()
     def embedding(self) -> FloatArray:
         """(items, 128) float32."""

@@ -51,10 +51,6 @@ class _Convolution(torch.autograd.Function):
         return for_x, for_weight, flat.sum(1, keepdim=True, dtype=exact).to(weight.dtype)
 
 
-def convolved(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return _Convolution.apply(x, weight, bias)  # type: ignore[no-any-return, no-untyped-call]
-
-
 class _Pooling(torch.autograd.Function):
     """The largest of every 2 x 2 pixels, then ReLU, in few passes; an odd last row or column is left out."""
 
@@ -85,4 +81,23 @@ def _cells(x: Tensor) -> Tensor:
 
 
 def pooled(x: Tensor) -> Tensor:
-    return _Pooling.apply(x)  # type: ignore[no-any-return, no-untyped-call]
+    """The largest of every 2 x 2 pixels, then ReLU: (..., h, w, channels) -> (..., h / 2, w / 2, channels)."""
+    if x.is_cuda:
+        return _Pooling.apply(x)  # type: ignore[no-any-return, no-untyped-call]
+    y = functional.max_pool2d(x.flatten(0, 1).permute(0, 3, 1, 2), 2).relu()
+    return y.permute(0, 2, 3, 1).reshape(*x.shape[:2], *y.shape[2:], -1)
+
+
+def filtered(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """Convolved, then pooled: (slices, n, h, w, channels) -> (slices, n, (h - 4) / 2, (w - 4) / 2, filters).
+
+    On a CPU slice by slice with its own library, three times as fast there as products of patches.
+    """
+    if x.is_cuda:
+        return pooled(_Convolution.apply(x, weight, bias))  # type: ignore[no-untyped-call]
+    done = []
+    for pictures, kernels, offsets in zip(x, weight, bias):
+        kernels = kernels.view(KERNEL, KERNEL, x.shape[-1], -1).permute(3, 2, 0, 1)
+        convolved = functional.conv2d(pictures.permute(0, 3, 1, 2), kernels, offsets[0])
+        done.append(pooled(convolved.permute(0, 2, 3, 1)[None]))
+    return torch.cat(done)
