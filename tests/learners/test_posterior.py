@@ -100,6 +100,16 @@ def test_without_answers_the_belief_is_the_prior() -> None:
     assert belief.draws.std() == pytest.approx(3.0, rel=0.06)  # 4800 coordinates: 6 % is 5.9 standard errors
 
 
+def test_without_answers_features_alone_place_the_items() -> None:
+    features = np.random.default_rng(5).normal(size=(12, 3))
+    learner = Posterior(12, features=features, n_chains=4)
+    before = learner.fit(no_answers(3), np.random.default_rng(6))
+    assert before.embedding.shape == (12, 3)
+    queries = draw_queries(5, 12, 3, np.random.default_rng(7))
+    answers = Answers(queries, np.zeros(5, np.int32))
+    assert learner.fit(answers, np.random.default_rng(8), before).embedding.shape == (12, 3)
+
+
 def test_the_lapse_rate_is_learned_from_the_answers() -> None:
     clean = answered(POINTS, 250)
     rng = np.random.default_rng(0)

@@ -130,7 +130,7 @@ class Posterior:
         features: FloatArray = np.zeros((self.n_items, 0))
         if self._kind != "free" and self.features is not None:
             features = standardised(self.features)
-        if self._kind == "linear":
+        if self._kind == "linear" and len(answers):
             items, local = np.unique(answers.queries, return_inverse=True)
             queries = np.where(answers.queries < 0, -1, local.reshape(answers.queries.shape)).astype(np.int32)
             features, answers = features[items], replace(answers, queries=queries)
