@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.errors import DataError, InfonnError, MissingPartError, StudyError, unknown_name
@@ -143,7 +143,7 @@ def build_part(
     """The part, made from its settings and whatever of `context` (items, features, ...) it asks for."""
     part = load_part(kind, table, name)
     parameters = inspect.signature(part).parameters
-    allowed = [key for key in parameters if key not in context]
+    allowed = [key for key in setting_names(part) if key not in context]
     for key in settings:
         if key not in allowed:
             raise unknown_name(f'Setting of {kind.lower()} "{name}"', key, allowed)
@@ -154,6 +154,17 @@ def build_part(
         if isinstance(error, InfonnError):
             raise
         raise StudyError(f'{kind} "{name}" cannot be made with {dict(settings)}: {error}') from error
+
+
+def setting_names(part: Callable[..., Any]) -> list[str]:
+    """The names of what a part takes; `**settings: Unpack[Settings]` stands for all keys of `Settings`."""
+    names: list[str] = []
+    for name, parameter in inspect.signature(part).parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            names += get_type_hints(part)[name].__args__[0].__annotations__
+        else:
+            names.append(name)
+    return names
 
 
 def describe(kind: str, table: Mapping[str, str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 from numpy.random import Generator
@@ -67,6 +68,14 @@ class OneOrMany:
 
     def __call__(self, scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:
         return (best if size == 1 else self.many)(scores, situation, size, rng)
+
+
+class BatchSettings(TypedDict, total=False):
+    """What `batch_rule` takes, for strategies that leave the batch to it."""
+
+    per_reference: bool  # the best query of every reference first
+    n_best: int | None  # so many informative ones, the rest at random
+    power: float | None  # beta of the power noise
 
 
 def batch_rule(per_reference: bool = False, n_best: int | None = None, power: float | None = None) -> BatchRule:
