@@ -5,7 +5,8 @@ import numba
 import numpy as np
 
 from infonn.learners.chains import Target, follow, fresh, split_r_hat
-from infonn.maths.embedders import Layout, choices_of
+from infonn.learners.shares import divided_anew
+from infonn.maths.embedders import Layout, choices_of, embed
 from infonn.maths.responses import ResponseSettings, nearest_log_probs
 from infonn.queries import Answers
 
@@ -86,3 +87,74 @@ def test_r_hat_is_one_for_like_chains_and_large_for_unlike_ones() -> None:
     like = rng.standard_normal((40, 200, 1))
     assert split_r_hat(like)[0] < 1.02
     assert split_r_hat(like + np.arange(40)[:, None, None])[0] > 5
+
+
+# --- a hybrid divided anew --------------------------------------------------------------------------------
+
+HYBRID = Layout(5, 2, 3)
+SHARE: tuple[float, float] = (-1.0, 2.0)
+
+
+def hybrids(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Parameters drawn from the prior, and features of which one column is a sum of the others."""
+    features = rng.standard_normal((5, 3))
+    features[:, 2] = features[:, 0] + features[:, 1]
+    parameters = rng.standard_normal((n, HYBRID.n_parameters))
+    parameters[:, HYBRID.share] = SHARE[0] + SHARE[1] * rng.standard_normal(n)
+    return parameters, features
+
+
+def test_points_divided_anew_stay_where_they_are() -> None:
+    rng = np.random.default_rng(4)
+    parameters, features = hybrids(50, rng)
+    again = divided_anew(parameters, HYBRID, features, *SHARE, rng)
+    np.testing.assert_allclose(embed(again, HYBRID, features), embed(parameters, HYBRID, features), atol=1e-9)
+    changed = (again != parameters).any(axis=0)
+    assert changed[: HYBRID.n_coordinates].all()
+    assert np.flatnonzero(changed[HYBRID.n_coordinates :]).tolist() == [HYBRID.share - HYBRID.n_coordinates]
+
+
+def test_dividing_anew_keeps_the_prior() -> None:
+    """Draws of the prior, divided anew, are draws of the prior: means and second moments within 4.5 errors."""
+    rng = np.random.default_rng(5)
+    before, features = hybrids(20_000, rng)
+    after = divided_anew(before, HYBRID, features, *SHARE, rng)
+    for quantity in (
+        lambda p: p[:, HYBRID.share],
+        lambda p: p[:, HYBRID.share] ** 2,
+        lambda p: p[:, 0] ** 2,
+        lambda p: p[:, 0] * p[:, 4],
+        lambda p: p[:, HYBRID.n_weights] ** 2,
+        lambda p: p[:, 0] * p[:, HYBRID.n_weights],
+        lambda p: p[:, HYBRID.share] * p[:, 2] ** 2,
+        lambda p: p[:, HYBRID.share] * (p[:, HYBRID.n_weights : HYBRID.n_coordinates] ** 2).mean(axis=1),
+    ):
+        first, second = quantity(hybrids(20_000, rng)[0]), quantity(after)
+        error = np.sqrt((first.var() + second.var()) / 20_000)
+        assert abs(first.mean() - second.mean()) < 4.5 * error
+
+
+def test_a_share_is_drawn_from_what_quadrature_says_of_the_points() -> None:
+    rng = np.random.default_rng(6)
+    parameters, features = hybrids(1, rng)
+    parameters = np.repeat(parameters, 4000, axis=0)
+    parameters[:, HYBRID.share] = rng.uniform(-6, 6, 4000)  # whatever the share was before, only the points count
+    share = 1 / (1 + np.exp(-parameters[:, HYBRID.share]))[:, None, None]
+    weights = parameters[:, : HYBRID.n_weights].reshape(-1, 3, 2)
+    points = rng.standard_normal((5, 2))
+    offsets = (points - np.sqrt(1 - share) * (features @ weights)) / np.sqrt(share)
+    parameters[:, HYBRID.n_weights : HYBRID.n_coordinates] = offsets.reshape(4000, -1)
+    drawn = divided_anew(parameters, HYBRID, features, *SHARE, rng)[:, HYBRID.share]
+
+    logits = np.linspace(-11, 11, 2201)
+    log_density = -0.5 * ((logits - SHARE[0]) / SHARE[1]) ** 2
+    for place, part in enumerate(1 / (1 + np.exp(-logits))):
+        covariance = (1 - part) * features @ features.T + part * np.eye(5)
+        inverse = np.linalg.inv(covariance)
+        log_density[place] -= 0.5 * np.trace(points.T @ inverse @ points) + np.linalg.slogdet(covariance)[1]  # 2 dims
+    density = np.exp(log_density - log_density.max())
+    density /= density.sum()
+    for power in (1, 2):
+        exact = (density * logits**power).sum()
+        sampled = drawn**power
+        assert abs(sampled.mean() - exact) < 4.5 * sampled.std() / np.sqrt(4000)

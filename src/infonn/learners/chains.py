@@ -14,6 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import FloatArray, IntArray
+from infonn.learners.shares import divided_anew
 from infonn.maths.embedders import Choices, Layout
 from infonn.maths.kernels import chains as kernels
 
@@ -103,9 +104,18 @@ def follow(
         rates.append(rate.mean())
         step = float(np.clip(step * np.exp(rates[-1] - ACCEPTANCE), 1e-6, 2.0))
         inverse_mass = 1 / (MASS_MEMORY / inverse_mass + (1 - MASS_MEMORY) * _masses(squares, target))
+        parameters = _divided_anew(parameters, target, rng)
     trace = np.concatenate(traces, axis=1)
     r_hat, drift = float(split_r_hat(trace).max()), _drift(trace)
     return Population(parameters, inverse_mass, step, float(rates[-1]), r_hat, drift, effective, foreseen)
+
+
+def _divided_anew(parameters: FloatArray, target: Target, rng: Generator) -> FloatArray:
+    """A hybrid's points divided anew between features and offsets; other embedders have nothing to divide."""
+    layout, mean, sd = target.layout, target.prior_mean, target.prior_sd
+    if not (layout.offsets and layout.n_features and sd[layout.share] > 0):
+        return parameters
+    return divided_anew(parameters, layout, target.features, mean[layout.share], sd[layout.share], rng)
 
 
 def resampled(parameters: FloatArray, log_weights: FloatArray, rng: Generator) -> tuple[FloatArray, float]:
