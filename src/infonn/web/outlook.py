@@ -36,11 +36,19 @@ def outlook(points: Sequence[AccuracyPoint], chance: float, goal: int) -> Foreca
     half, last = max(1, now // 2), ahead[-1]
     sentences = [f"{half:,} more answers are expected to add {100 * max(0.0, expected.gain):.1f} percentage points."]
     if goal > now:
-        band = f"{last.low:.0%} to {last.high:.0%}"
-        sentences.append(f"At {last.n_answers:,} answers the accuracy should be about {last.accuracy:.0%} ({band}).")
+        band = f"{percent(last.low)} to {percent(last.high)}"
+        sentences.append(
+            f"At {last.n_answers:,} answers the accuracy should be about {percent(last.accuracy)} ({band})."
+        )
     stop = expected.p_small >= SURE
     if stop:
-        sentences.append(f"You could stop: with {expected.p_small:.0%} certainty they add less than {PAYS:.0%}.")
+        small = f"less than {100 * PAYS:.0f} percentage points"
+        sentences.append(f"You could stop: with {percent(expected.p_small)} certainty they add {small}.")
     elif expected.enough_at is not None and expected.enough_at > now:
         sentences.append(f"From about {expected.enough_at:,} answers on, more of them will hardly help.")
     return ForecastOut(points=ahead, stop=stop, sentences=sentences)
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """As the pages write it: 0.123 -> "12 %"."""
+    return f"{100 * share:.{digits}f} %"

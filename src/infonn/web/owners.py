@@ -43,7 +43,7 @@ from infonn.web.messages import (
     StudyIn,
     StudyOut,
 )
-from infonn.web.outlook import outlook
+from infonn.web.outlook import outlook, percent
 from infonn.web.people import people_table
 from infonn.web.security import COOKIE, LOGIN_S
 from infonn.web.server import Server, server_of
@@ -352,8 +352,8 @@ def study_status(storage: LiveStorage, record: StudyRecord) -> StatusOut:
     warnings = []
     if share > FALLBACK_WARNING:
         warnings.append(
-            f"{share:.1%} of the questions ({counts.fallback} of {counts.asked}) were random because the queue had run "
-            "dry. Start another worker, or ask fewer people at once."
+            f"{percent(share, 1)} of the questions ({counts.fallback} of {counts.asked}) were random because the queue "
+            "had run dry. Start another worker, or ask fewer people at once."
         )
     silent = time.time() - max(worker.get("at", 0.0), record.created_at) > WORKER_SILENT_S
     if not record.archived and silent:

@@ -8,10 +8,12 @@ export function accuracyFigure({ points, ahead, compared, chance, goal }) {
   const shown = thin(points, most / 50);
   const sort = (name) => compared.map((p) => ({ n_answers: p.n_answers, ...p[name] }));
   const least = Math.max(0, Math.floor(10 * (Math.min(chance, ...shown.map((p) => p.accuracy)) - 0.05)) / 10);
+  const step = least < 0.45 ? 0.2 : 0.1;
+  const ticks = Array.from({ length: Math.round((1 - least) / step) + 1 }, (_, i) => 1 - i * step);
   return ({ accent, bar, edge, quiet, good, line }) => ({
     data: [
-      ...curve(sort("random"), "random questions alone", edge, "dot", false),
       ...curve(sort("chosen"), "as many chosen ones", good, "dot", false),
+      ...curve(sort("random"), "random questions alone", edge, "dot", false),
       ...curve(ahead, "forecast, with a 90 % band", bar, "dash"),
       ...curve(shown, "measured, with its 95 % interval", accent, "solid"),
     ],
@@ -20,7 +22,7 @@ export function accuracyFigure({ points, ahead, compared, chance, goal }) {
       showlegend: shown.length > 0,
       legend: { orientation: "h", x: 0, y: -0.17, yanchor: "top", traceorder: "reversed", font: { size: 13 } },
       xaxis: { ...axis(line), range: [0, most * 1.02], showgrid: false, title: { text: "answers that trained the model", standoff: 8, font: { size: 13 } } },
-      yaxis: { ...axis(line), range: [least, 1.005], tickformat: ".0%", dtick: least < 0.45 ? 0.2 : 0.1 },
+      yaxis: { ...axis(line), range: [least, 1.005], tickvals: ticks, ticktext: ticks.map((share) => percent(share)) },
       shapes: [rule({ x0: 0, x1: 1, xref: "paper", y0: chance, y1: chance }, edge), ...(goal ? [rule({ x0: goal, x1: goal, y0: 0, y1: 1, yref: "paper" }, edge)] : [])],
       annotations: [
         { text: "chance", x: 1, xref: "paper", xanchor: "right", y: chance, yanchor: "bottom", showarrow: false, font: { color: quiet } },
@@ -51,28 +53,26 @@ function curve(points, name, colour, dash, banded = true) {
 const axis = (line) => ({ gridcolor: line, linecolor: line, zeroline: false, fixedrange: true, automargin: true });
 const rule = (place, color) => ({ type: "line", layer: "below", line: { color, width: 1, dash: "dot" }, ...place });
 
-/** Answers a minute over time, from the numbers of answers at the fits. */
-export function paceFigure(points) {
-  const bars = paces(points);
+/** Answers a minute over time: `bars` are {at, rate, step}. */
+export function paceFigure(bars) {
   return ({ accent, line }) => ({
     data: [{ type: "bar", x: bars.map(({ at }) => new Date(at * 1000)), y: bars.map(({ rate }) => rate), width: bars.map(({ step }) => 930 * step), marker: { color: accent }, hovertemplate: "%{y:.0f} a minute<extra>%{x|%H:%M:%S}</extra>" }],
     layout: {
       margin: { l: 36, r: 8, t: 6, b: 24 },
-      xaxis: { ...axis(line), type: "date", nticks: 5, showgrid: false, tickformat: clockOf(bars), visible: bars.length > 0 },
-      yaxis: { ...axis(line), visible: bars.length > 0, rangemode: "tozero", nticks: 4 },
-      annotations: bars.length ? [] : [{ text: "After a few fits.", x: 0.5, y: 0.5, xref: "paper", yref: "paper", showarrow: false }],
+      xaxis: { ...axis(line), type: "date", nticks: 5, showgrid: false, tickformat: clockOf(bars) },
+      yaxis: { ...axis(line), rangemode: "tozero", nticks: 4 },
     },
   });
 }
 
 /** How finely the time of day, or the day, has to be told. */
 function clockOf(bars) {
-  const minutes = bars.length ? (bars.at(-1).at - bars[0].at) / 60 : 0;
+  const minutes = (bars.at(-1).at - bars[0].at) / 60;
   return minutes < 5 ? "%H:%M:%S" : minutes < 1500 ? "%H:%M" : "%b %e";
 }
 
 /** {at, rate, step}: answers a minute in up to 40 pieces of the time since the first fit, each `step` seconds long. */
-function paces(points) {
+export function paces(points) {
   if (points.length < 3) return [];
   const [first, last] = [points[0].at, Math.max(points.at(-1).at, Date.now() / 1000)];
   const n = Math.max(2, Math.min(40, Math.ceil((last - first) / 10)));

@@ -2,7 +2,7 @@
 
 import { $, h, pageData } from "../shared/dom.js";
 import { call, copy, download, notice, study } from "./api.js";
-import { accuracyFigure, paceFigure } from "./curves.js";
+import { accuracyFigure, paceFigure, paces } from "./curves.js";
 import { Figure, percent } from "./figures.js";
 import { ItemMap } from "./map.js";
 import { People, ago } from "./people.js";
@@ -46,7 +46,10 @@ async function drawCurve(status) {
   points = byAnswers(accuracy.points);
   const telling = points.filter(isTelling);
   const compared = byAnswers(accuracy.compared.filter(isTelling));
-  const drawn = [curve.update(accuracyFigure({ points: telling, ahead: forecast.points, compared, chance: accuracy.chance, goal: status.goal })), pace.update(paceFigure(points))];
+  const drawn = [curve.update(accuracyFigure({ points: telling, ahead: forecast.points, compared, chance: accuracy.chance, goal: status.goal }))];
+  const bars = paces(points);
+  $("#pace-part").hidden = !bars.length;
+  if (bars.length) drawn.push(pace.update(paceFigure(bars)));
   const now = telling.at(-1);
   $("#accuracy").setAttribute("aria-label", now ? `Accuracy ${percent(now.accuracy)} after ${now.n_answers} answers, interval ${percent(now.low)} to ${percent(now.high)}.` : "No accuracy has been measured yet.");
   $("#pace").setAttribute("aria-label", `Answers a minute over time; ${status.answers_last_minute} in the last minute.`);
@@ -63,7 +66,8 @@ async function drawCurve(status) {
 /** What random questions gave beside the chosen ones. */
 function beside(last) {
   if (!last) return [];
-  return [`${last.n_answers.toLocaleString()} answers to chosen questions alone give ${percent(last.chosen.accuracy)}, as many to random ones ${percent(last.random.accuracy)}.`];
+  const told = ({ accuracy, low, high }) => `${percent(accuracy)} (${percent(low)} to ${percent(high)})`;
+  return [`${last.n_answers.toLocaleString()} answers to chosen questions give ${told(last.chosen)}, as many to random ones ${told(last.random)}.`];
 }
 
 /** Before that it is noise. */

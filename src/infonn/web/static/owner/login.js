@@ -12,7 +12,7 @@ async function logIn(token) {
     await call("POST", "/login", { token });
     location.replace(target);
   } catch (problem) {
-    $("#problem").textContent = problem.message;
+    $("#problem").textContent = problem.status === 401 ? "This is not the owner token." : problem.message;
   }
 }
 
