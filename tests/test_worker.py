@@ -199,7 +199,7 @@ def test_hold_out_answers_are_measured_and_never_train() -> None:
 
 def test_random_answers_are_compared_with_as_many_chosen_ones() -> None:
     storage = MemoryStorage()
-    record = new_study(storage)
+    record = new_study(storage, people={"at_random": 0.5})
     from infonn.web.live import serving_for
 
     how = {"hold_out": 0.3, "at_random": 0.5, "draw": serving_for(storage, record).draw}
@@ -230,7 +230,7 @@ def test_a_study_that_mixes_nothing_compares_nothing() -> None:
     worker = Worker(storage)
     for _ in range(6):
         settle(worker)
-        answer(storage, 6, hold_out=0.3, draw=serving_for(storage, record).draw)
+        answer(storage, 12, hold_out=0.3, draw=serving_for(storage, record).draw)  # some random, as the queue is old
     settle(worker)
     assert not any("n_compared" in done.measures for done in storage.rounds("s"))
 

@@ -22,7 +22,7 @@ from infonn.framework import Answered, LiveStorage
 from infonn.maths.prediction import expected_responses, plane_of, response_log_probs, spread_of, wilson_interval
 from infonn.queries import Answers, last_labels, padded_queries
 from infonn.records import Question, Round, StudyRecord
-from infonn.specs import build_study
+from infonn.specs import build_study, check_spec
 from infonn.study import Study, answers_of, choose
 
 log = logging.getLogger("infonn.worker")
@@ -42,6 +42,7 @@ class Keeper:
 
     storage: LiveStorage
     study: Study
+    mixes: bool = False  # whether some train questions are random, to compare the chosen ones with
     revision: tuple[int, int] = (-1, -1)
     reported: tuple[int, int] = (-1, -1)  # the revision of the last cold fit
     answered: list[Answered] = field(default_factory=list)
@@ -178,6 +179,8 @@ class Keeper:
 
     def _comparison(self) -> dict[str, float]:
         """Hold-out accuracy of random questions alone, and of as many chosen ones, whenever both have grown by 15 %."""
+        if not self.mixes:
+            return {}
         study, held_out = self.study, self._answers("hold_out")
         at_random, chosen = matched(self.answered, study.strategy_name, study.first)
         n = len(at_random)
@@ -348,7 +351,8 @@ class Worker:
         if not self._needs_work(record.name) or not self.storage.claim(record.name, self.name, self.claim_s):
             return False
         try:
-            keeper = Keeper(self.storage, build_study(record.spec, self.storage))
+            mixes = check_spec(record.spec)["people"]["at_random"] > 0
+            keeper = Keeper(self.storage, build_study(record.spec, self.storage), mixes)
         except StorageError:
             raise
         except Exception as error:
