@@ -26,10 +26,7 @@ def build(plan: Plan, trial: int) -> list[Setup]:
     """The paper's own setup, and the same with the default learner."""
     settings = plan.settings
     materials = dml_food73.materials(plan, trial)
-    chosen = info_nn_distances(
-        settings["sigma"], settings["mu"], settings["n_draws"], per_reference=True, n_best=settings["n_best"]
-    )
-    (published,) = deep_metric.setups(plan, trial, materials, chosen, [deep_metric.INFO_NN])
+    (published,) = deep_metric.setups(plan, trial, materials, info_nn_distances, [deep_metric.INFO_NN])
     setups = []
     for method in settings["methods"]:
         if method == c.PUBLISHED:

@@ -30,10 +30,7 @@ def build(plan: Plan, trial: int) -> list[Setup]:
         here = replace(plan, settings={**plan.settings, "corrupted": share})
         settings = here.settings
         materials = dml_synthetic.materials(here, trial)
-        chosen = info_nn_embedding(
-            settings["sigma"], settings["mu"], settings["n_draws"], per_reference=True, n_best=settings["n_best"]
-        )
-        (published,) = deep_metric.setups(here, trial, materials, chosen, [deep_metric.INFO_NN])
+        (published,) = deep_metric.setups(here, trial, materials, info_nn_embedding, [deep_metric.INFO_NN])
         published = replace(published, method=c.PUBLISHED, settings={"corrupted": share})
         learner = c.default_learner(len(materials.features), materials.features)
         for method in settings["methods"]:

@@ -7,7 +7,7 @@ a round, triplet methods 2B triplets of the same pool taken apart, so that a rou
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -52,8 +52,10 @@ class Materials:
     measures: Mapping[str, Measure]
 
 
-def setups(plan: Plan, trial: int, materials: Materials, info_nn: Strategy, methods: Sequence[str]) -> list[Setup]:
-    """One setup per method."""
+def setups(
+    plan: Plan, trial: int, materials: Materials, info_nn: Callable[..., Strategy], methods: Sequence[str]
+) -> list[Setup]:
+    """One setup per method; `info_nn` takes the best query of every reference, then the `n_best` of those."""
     from infonn.learners.network import Network
 
     settings = plan.settings
@@ -74,7 +76,9 @@ def setups(plan: Plan, trial: int, materials: Materials, info_nn: Strategy, meth
         device=plan.device,
     )
     strategies = {
-        INFO_NN: info_nn,
+        INFO_NN: info_nn(
+            settings["sigma"], settings["mu"], settings["n_draws"], per_reference=True, n_best=settings["n_best"]
+        ),
         RANDOM_NN: random(),
         RANDOM_TRIPLETS: random_triplets(),
         "Batch-Euclidean": batch_euclidean(),

@@ -103,12 +103,9 @@ def measures_of(applicants: RankedApplicants, triplets: IntArray) -> dict[str, M
 
 def build(plan: Plan, trial: int) -> list[Setup]:
     settings = plan.settings
-    chosen = info_nn_distances(
-        settings["sigma"], settings["mu"], settings["n_draws"], per_reference=True, n_best=settings["n_best"]
-    )
     built = []
     for data in settings["data"]:
-        for setup in setups(plan, trial, materials(plan, trial, data), chosen, settings["methods"]):
+        for setup in setups(plan, trial, materials(plan, trial, data), info_nn_distances, settings["methods"]):
             built.append(replace(setup, settings={"data": data}))
     return built
 

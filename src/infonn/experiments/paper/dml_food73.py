@@ -93,10 +93,7 @@ def sweet_savory_purity(embedding: FloatArray) -> float:
 
 def build(plan: Plan, trial: int) -> list[Setup]:
     settings = plan.settings
-    chosen = info_nn_distances(
-        settings["sigma"], settings["mu"], settings["n_draws"], per_reference=True, n_best=settings["n_best"]
-    )
-    return setups(plan, trial, materials(plan, trial), chosen, settings["methods"])
+    return setups(plan, trial, materials(plan, trial), info_nn_distances, settings["methods"])
 
 
 def figures(curves: Sequence[Curve]) -> Mapping[str, Figure]:

@@ -68,10 +68,7 @@ def materials(plan: Plan, trial: int) -> Materials:
 
 def build(plan: Plan, trial: int) -> list[Setup]:
     settings = plan.settings
-    chosen = info_nn_embedding(
-        settings["sigma"], settings["mu"], settings["n_draws"], per_reference=True, n_best=settings["n_best"]
-    )
-    return setups(plan, trial, materials(plan, trial), chosen, settings["methods"])
+    return setups(plan, trial, materials(plan, trial), info_nn_embedding, settings["methods"])
 
 
 def figures(curves: Sequence[Curve]) -> Mapping[str, Figure]:
