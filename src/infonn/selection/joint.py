@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from infonn.arrays import FloatArray, IntArray, to_numpy
+from infonn.arrays import Array, FloatArray, IntArray, is_torch, to_numpy
 from infonn.framework import Situation, Strategy
 from infonn.maths.joint import MAX_CONFIGURATIONS, greedy_joint_batch
 from infonn.maths.pairs import greedy_gaussian_batch, greedy_pairwise_batch, target_information
@@ -29,9 +29,13 @@ class JointInformation:
 
     def __call__(self, scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:
         predict = prediction_of(situation)
-        return greedy_joint_batch(
-            lambda rows: predict(situation.pool[rows]), scores, size, rng, self.max_configurations
-        )
+
+        def log_probs(rows: IntArray) -> Array:
+            """In single precision, which a kernel takes; a tensor as it is."""
+            found = predict(situation.pool[rows])
+            return found if is_torch(found) else found.astype(np.float32)
+
+        return greedy_joint_batch(log_probs, scores, size, rng, self.max_configurations)
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,10 @@ class EmbeddingPrediction:
 
     def __call__(self, queries: IntArray) -> Array:
         draws, local = self._draws_of(queries)
+        if self.kind == "nearest" and not is_torch(draws):
+            from infonn.maths.kernels.responses import drawn_log_probs
+
+            return drawn_log_probs(draws, local, self.response)
         return option_log_probs(query_squared_distances(draws, as_like(local, draws)), self.response, self.kind)
 
     def information(self, queries: IntArray) -> FloatArray:
