@@ -21,16 +21,17 @@ class Postgres:
         self.socket = self.server.get_postmaster_info().socket_dir
 
     def new_database(self) -> str:
-        """The URL of an empty database."""
+        """The URL of an empty schema: a database of its own has a thousand files that somebody must write and delete."""
         name = f"infonn_{next(_numbers)}"
-        engine = sa.create_engine(self._url("postgres"), isolation_level="AUTOCOMMIT")
+        engine = sa.create_engine(self.url, isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
-            connection.execute(sa.text(f"CREATE DATABASE {name}"))
+            connection.execute(sa.text(f"CREATE SCHEMA {name}"))
         engine.dispose()
-        return self._url(name)
+        return f"{self.url}&options=-csearch_path%3D{name}"
 
-    def _url(self, database: str) -> str:
-        return f"postgresql+psycopg://postgres@/{database}?host={self.socket}"
+    @property
+    def url(self) -> str:
+        return f"postgresql+psycopg://postgres@/postgres?host={self.socket}"
 
     def control(self, *words: str) -> None:
         """pg_ctl, as the user who owns the server."""
@@ -47,6 +48,8 @@ class Postgres:
         self.control("-o", f'-h "" -k {self.socket}', "-l", str(self.server.log), "start")
 
     def close(self) -> None:
+        self.stop()  # a clean end would first write out every database, which nobody will read
+        self.server.cleanup_mode = None
         self.server.cleanup()
 
 
