@@ -75,6 +75,23 @@ def test_warm_chains_go_on_and_repeat_with_the_seed() -> None:
     assert not np.array_equal(one.draws, start.draws)
 
 
+def test_less_effort_makes_fewer_moves_and_never_none(monkeypatch) -> None:
+    made: list[int] = []
+    follow = posterior.follow
+
+    def counted(population, target, choices, n_seen, n_moves, leaps, rng):
+        made.append(n_moves)
+        return follow(population, target, choices, n_seen, n_moves, leaps, rng)
+
+    monkeypatch.setattr(posterior, "follow", counted)
+    answers = answered(POINTS, 31)
+    for effort in (1.0, 0.25, 0.001):
+        learner = Posterior(12, dims=2, effort=effort, **QUICK)
+        start = learner.fit(answers.take(slice(0, 30)), np.random.default_rng(0))
+        learner.fit(answers, np.random.default_rng(0), start)
+    assert made == [80, 10, 20, 2, 1, 1]
+
+
 def test_an_answer_taken_back_starts_the_chains_afresh() -> None:
     learner = Posterior(12, dims=2, **QUICK)
     answers = answered(POINTS, 40)

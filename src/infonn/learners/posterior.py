@@ -50,7 +50,8 @@ class Posterior:
     """Chains over a free embedding, a linear metric, or features with a shrunken offset per item: many draws.
 
     `embedder` None: "linear" where the items have features, else "free". Settings that are None are learned;
-    `prior_scale` is the deviation of a coordinate beforehand.
+    `prior_scale` is the deviation of a coordinate beforehand. `effort` is the share of the moves that is made, for
+    whoever must choose the next question soon.
     """
 
     n_items: int
@@ -64,6 +65,7 @@ class Posterior:
     n_chains: int = 48
     moves: int = 10
     leaps: int = 8
+    effort: float = 1.0
 
     def __post_init__(self) -> None:
         if self._kind != "free" and self.features is None:
@@ -82,6 +84,7 @@ class Posterior:
             population = self._cold(target, choices, rng)
         else:
             n_moves = min(MOST_MOVES, self.moves + MOVES_PER_ANSWER * max(0, len(choices) - n_seen - 1))
+            n_moves = max(1, round(self.effort * n_moves))
             population = follow(_population(start), target, choices, n_seen, n_moves, self.leaps, rng)
         return self._belief(population, target.layout, answers)
 
@@ -102,9 +105,10 @@ class Posterior:
     def _cold(self, target: Target, choices: Choices, rng: Generator) -> Population:
         """Chains from the prior that see the answers in growing parts, so that few are caught in a bad place."""
         population, n_seen = fresh(target, self.n_chains, rng), 0
+        n_moves = max(1, round(self.effort * COLD_MOVES))
         for count in _doubling(len(choices)):
             part = choices.take(slice(0, count))
-            population = follow(population, target, part, n_seen, COLD_MOVES, self.leaps, rng)
+            population = follow(population, target, part, n_seen, n_moves, self.leaps, rng)
             n_seen = count
         return population
 
