@@ -271,8 +271,10 @@ class LiveStorage(Storage, Protocol):
         """Train questions that nobody holds."""
         ...
 
-    def exchange(self, study: str, answer: Answer, n: int, serving: Serving) -> tuple[Answer, list[Question]]:
-        """Keep an answer to a question this person was handed, and serve the next ones: one commit."""
+    def exchange(self, study: str, answer: Answer, n: int, serving: Serving) -> tuple[Answer, list[Question], int]:
+        """Keep an answer to a question this person was handed, and serve the next ones: one commit.
+
+        Gives the answer as it is kept, the questions, and how many the person is done with (`n_done`)."""
         ...
 
     def answers(

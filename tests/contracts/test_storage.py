@@ -189,7 +189,7 @@ def test_the_same_query_again_where_the_study_wants_it(storage) -> None:
     storage.add_questions("s", [question(0), question(1, query=(0, 3, 2, 1))])
     serving = Serving(60, repeats=True)
     storage.serve("s", "anna", 1, serving)
-    _, following = storage.exchange("s", answer("q0"), 1, serving)
+    _, following, _ = storage.exchange("s", answer("q0"), 1, serving)
     assert ids(following) == ["q1"]
 
 
@@ -297,7 +297,7 @@ def test_practice_comes_first_and_catch_questions_at_their_positions(storage) ->
         served = storage.serve("s", person, 1, serving)
         while served:
             purposes.append(served[0].purpose)
-            _, served = storage.exchange("s", answer(served[0].id, person), 1, serving)
+            _, served, _ = storage.exchange("s", answer(served[0].id, person), 1, serving)
         assert purposes == ["practice", "train", "catch", "train", "train"]
     assert len(storage.answers("s")) == 6
     assert [pair.question.expected for pair in storage.answers("s", "catch")] == [2, 2]
@@ -389,8 +389,8 @@ def test_a_late_answer_is_kept_and_flagged(storage, clock) -> None:
     storage.serve("s", "anna", 1, serving)
     clock.now += 61
     assert ids(storage.serve("s", "bert", 1, serving)) == ["q0"]
-    late, _ = storage.exchange("s", answer("q0", "anna", 0), 1, serving)
-    timely, _ = storage.exchange("s", answer("q0", "bert", 2), 1, serving)
+    late, *_ = storage.exchange("s", answer("q0", "anna", 0), 1, serving)
+    timely, *_ = storage.exchange("s", answer("q0", "bert", 2), 1, serving)
     assert (late.late, timely.late) == (True, False)
     assert responses(storage) == [0, 2]
     assert storage.counts("s").late == 1
@@ -429,7 +429,7 @@ def test_an_undone_answer_is_out_of_force_and_its_question_comes_back(storage, c
     assert undone.undone
     assert storage.answers("s") == []
     assert ids(storage.serve("s", "anna", 2, serving)) == ["q0", "q1"]
-    again, _ = storage.exchange("s", answer("q0", id="second", response=2), 2, serving)
+    again, *_ = storage.exchange("s", answer("q0", id="second", response=2), 2, serving)
     assert (again.late, again.number) == (False, 2)
     assert responses(storage) == [2]
     assert [pair.answer.undone for pair in storage.answers_of("s", "anna")] == [True, False]
@@ -558,7 +558,7 @@ def test_two_people_never_hold_one_question(storage) -> None:
         served, mine = storage.serve("s", person, 2, Serving(600)), []
         while served and len(mine) < 6:
             mine.append(served[0].id)
-            _, served = storage.exchange("s", answer(served[0].id, person), 2, Serving(600))
+            _, served, _ = storage.exchange("s", answer(served[0].id, person), 2, Serving(600))
         return mine
 
     with ThreadPoolExecutor(8) as pool:
@@ -592,7 +592,7 @@ def test_the_same_post_from_many_threads_is_one_answer(storage) -> None:
 
     with ThreadPoolExecutor(6) as pool:
         replies = list(pool.map(post, range(6)))
-    assert len({(stored.number, *ids(following)) for stored, following in replies}) == 1
+    assert len({(stored.number, *ids(following)) for stored, following, _ in replies}) == 1
     assert storage.revision("s") == (1, 0)
 
 
@@ -611,7 +611,7 @@ def test_the_queue_is_replaced_while_people_take_from_it(storage) -> None:
     def answer_some(person: str) -> int:
         served, n = storage.serve("s", person, 2, Serving(600, draw=draw)), 0
         while n < 10:
-            _, served = storage.exchange("s", answer(served[0].id, person), 2, Serving(600))
+            _, served, _ = storage.exchange("s", answer(served[0].id, person), 2, Serving(600))
             n += 1
             if not served:
                 served = storage.serve("s", person, 2, Serving(600))

@@ -34,7 +34,7 @@ def main() -> None:
         answer = Answer(
             f"a{i}", served[0].id, person, None if i == 5 else i % 3, outcome, 1.5, context={"device": "phone"}
         )
-        _, served = storage.exchange("dishes", answer, 1, Serving(3600))
+        _, served, _ = storage.exchange("dishes", answer, 1, Serving(3600))
     storage.undo("dishes", "a12")
     storage.add_round("dishes", Round(0, 12, {"hold_out_accuracy": 0.5}, 0.1))
     storage.close()

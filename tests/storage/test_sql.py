@@ -49,7 +49,7 @@ def test_a_response_is_stored_once_by_the_constraint_itself(database_url) -> Non
     question = study.ask(respondent="anna")[0]
     one, two = SqlStorage(database_url), SqlStorage(database_url)
     for storage, name in ((one, "a"), (two, "a"), (two, "a")):
-        stored, _ = storage.exchange("s", Answer(name, question.id, "anna", 1), 0, Serving())
+        stored, *_ = storage.exchange("s", Answer(name, question.id, "anna", 1), 0, Serving())
         assert stored.number == 1
 
 

@@ -227,13 +227,13 @@ class MemoryStorage:
             desk.leave()
             return stored
 
-    def exchange(self, study: str, answer: Answer, n: int, serving: Serving) -> tuple[Answer, list[Question]]:
+    def exchange(self, study: str, answer: Answer, n: int, serving: Serving) -> tuple[Answer, list[Question], int]:
         with self._lock:
             desk = self._desk(study, answer.respondent)
             stored = self._accept(desk, answer, must_hold=True)
             dealt = deal(desk, n, serving)
             desk.leave()
-            return stored, dealt
+            return stored, dealt, desk.n_done
 
     def _accept(self, desk: _MemoryDesk, answer: Answer, must_hold: bool) -> Answer:
         kept = desk.kept

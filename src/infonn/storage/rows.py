@@ -15,9 +15,8 @@ from infonn.arrays import FloatArray
 from infonn.records import Answer, Item, Option, Question, Respondent, StudyRecord
 from infonn.storage.desk import key_of
 
-_QUESTION = [
-    field.name for field in fields(Question) if field.name not in ("study", "query", "names", "options", "shown")
-]
+_LISTS = ("query", "names", "options", "shown")
+_QUESTION = [field.name for field in fields(Question) if field.name not in ("study", *_LISTS)]
 _ANSWER = [field.name for field in fields(Answer)]
 
 
@@ -52,6 +51,12 @@ def question_values(question: Question, study_id: int) -> dict[str, Any]:
         "state": "open",
         **{name: getattr(question, name) for name in _QUESTION},
     }
+
+
+def packed_question(question: Question, study_id: int, state: str = "open") -> dict[str, Any]:
+    """As the driver takes them, so that nothing is left to do while a transaction is open."""
+    values = {**question_values(question, study_id), "state": state}
+    return values | {name: json.dumps(values[name], separators=(",", ":")) for name in _LISTS}
 
 
 def answer(row: Row[Any], prefix: str = "") -> Answer:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -219,8 +220,9 @@ class SqlStorage:
     # --- questions ---------------------------------------------------------------------------------
 
     def add_questions(self, study: str, questions: Sequence[Question]) -> None:
+        packed = self._packed(study, questions)
         with self.database.write() as connection:
-            _insert_questions(connection, self._id(connection, study), questions)
+            _insert_questions(connection, packed)
 
     def take(self, study: str, respondent: str, n: int, lease_s: float) -> list[Question]:
         return self.serve(study, respondent, n, Serving(lease_s))
@@ -235,11 +237,12 @@ class SqlStorage:
         return self.database.together(work)
 
     def replace_open(self, study: str, questions: Sequence[Question]) -> None:
+        packed = self._packed(study, questions)
         with self.database.write() as connection:
             study_id = self._id(connection, study)
             release_expired(connection, study_id, self._clock())
             _withdraw_open(connection, study_id)
-            _insert_questions(connection, study_id, questions)
+            _insert_questions(connection, packed)
 
     def questions(self, study: str, state: Literal["open", "leased", "answered", "all"] = "all") -> list[Question]:
         with self.database.read() as connection:
@@ -275,14 +278,14 @@ class SqlStorage:
 
         return self.database.together(work)
 
-    def exchange(self, study: str, answer: Answer, n: int, serving: Serving) -> tuple[Answer, list[Question]]:
-        def work(connection: Connection) -> tuple[Answer, list[Question]]:
+    def exchange(self, study: str, answer: Answer, n: int, serving: Serving) -> tuple[Answer, list[Question], int]:
+        def work(connection: Connection) -> tuple[Answer, list[Question], int]:
             desk = self._desk(connection, study, answer.respondent)
             stored = self._accept(desk, answer, must_hold=True)
             dealt = deal(desk, n, serving)
             desk.leave()
             # The study's counter is the one row all its answers meet at: touched last, held only for the commit.
-            return (stored if stored.number else self._insert_answer(desk, stored)), dealt
+            return (stored if stored.number else self._insert_answer(desk, stored)), dealt, desk.n_done
 
         return self.database.together(work)
 
@@ -344,7 +347,8 @@ class SqlStorage:
             asked = set(connection.scalars(sa.select(questions.c.id).where(questions.c.study_id == study_id)))
             fresh = [pair for pair in answered if pair.answer.id not in known]
             new = {pair.question.id: replace(pair.question, study=study) for pair in fresh}
-            _insert_questions(connection, study_id, [q for q in new.values() if q.id not in asked], "answered")
+            unknown = [question for question in new.values() if question.id not in asked]
+            _insert_questions(connection, [rows.packed_question(q, study_id, "answered") for q in unknown])
             for name in dict.fromkeys(pair.answer.respondent for pair in fresh):
                 self._ensure_respondent(connection, study_id, name)
             number = connection.execute(
@@ -453,6 +457,11 @@ class SqlStorage:
             self._ids[name] = found
         return self._ids[name]
 
+    def _packed(self, study: str, questions: Sequence[Question]) -> list[dict[str, Any]]:
+        with self.database.read() as connection:
+            study_id = self._id(connection, study)
+        return [rows.packed_question(question, study_id) for question in questions]
+
     @staticmethod
     def _no_study(connection: Connection, name: str) -> StudyError:
         known = ", ".join(connection.scalars(sa.select(studies.c.name).order_by(studies.c.name).limit(20))) or "none"
@@ -543,10 +552,18 @@ def _insert_items(connection: Connection, study_id: int, kept: Sequence[Item], a
         )
 
 
-def _insert_questions(connection: Connection, study_id: int, new: Iterable[Question], state: str = "open") -> None:
-    values = [{**rows.question_values(question, study_id), "state": state} for question in new]
-    if values:
-        connection.execute(sa.insert(questions), values)
+def _insert_questions(connection: Connection, packed: list[dict[str, Any]]) -> None:
+    """Hundreds of rows a second come this way, and on SQLite everybody waits for them: straight to the driver."""
+    if packed:
+        text, names = _insert_text(connection.dialect, tuple(packed[0]))
+        connection.exec_driver_sql(text, packed if names is None else [tuple(row[n] for n in names) for row in packed])
+
+
+@lru_cache
+def _insert_text(dialect: sa.Dialect, columns: tuple[str, ...]) -> tuple[str, list[str] | None]:
+    """The statement in the database's own words, and the order of its values where they go by place."""
+    compiled = sa.insert(questions).compile(dialect=dialect, column_keys=list(columns))
+    return str(compiled), compiled.positiontup if dialect.positional else None
 
 
 def _withdraw_open(connection: Connection, study_id: int) -> None:

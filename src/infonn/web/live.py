@@ -45,10 +45,14 @@ class LiveStudies:
         self._recalled: dict[str, Any] = {}  # study -> revision of the model its task knows
         self._lock = threading.Lock()
 
-    def by_key(self, key: str) -> LiveStudy | None:
+    def at_hand(self, key: str) -> LiveStudy | None:
+        """The study, where it was loaded a moment ago."""
         kept = self._kept.get(key)
-        if kept is not None and time.monotonic() - kept[0] < _FRESH_S:
-            return kept[1]
+        return kept[1] if kept is not None and time.monotonic() - kept[0] < _FRESH_S else None
+
+    def by_key(self, key: str) -> LiveStudy | None:
+        if (kept := self.at_hand(key)) is not None:
+            return kept
         record = self._storage.study_by_key(key)
         if record is None:
             return None

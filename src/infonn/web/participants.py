@@ -6,6 +6,7 @@ import json
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from infonn.errors import UnknownQuestionError
@@ -40,14 +41,14 @@ Key = Annotated[str, Path(max_length=100, description="The end of the participan
 ServerOf = Annotated[Server, Depends(server_of)]
 
 
-def live_study(key: Key, server: ServerOf) -> LiveStudy:
-    study = server.studies.by_key(key)
+async def live_study(key: Key, server: ServerOf) -> LiveStudy:
+    study = server.studies.at_hand(key) or await run_in_threadpool(server.studies.by_key, key)
     if study is None:
         raise HTTPException(404, "There is no study behind this link. Check that the whole link was copied.")
     return study
 
 
-def open_study(study: Annotated[LiveStudy, Depends(live_study)]) -> LiveStudy:
+async def open_study(study: Annotated[LiveStudy, Depends(live_study)]) -> LiveStudy:
     if study.record.archived:
         raise HTTPException(410, "This study has ended. Thank you for your interest.")
     return study
@@ -56,7 +57,7 @@ def open_study(study: Annotated[LiveStudy, Depends(live_study)]) -> LiveStudy:
 Live = Annotated[LiveStudy, Depends(open_study)]
 
 
-def respondent(
+async def respondent(
     study: Annotated[LiveStudy, Depends(live_study)],
     server: ServerOf,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
@@ -95,14 +96,14 @@ def questions(
     return _serve(server, study, person, n or 1 + study.people["prefetch"])
 
 
-@router.post("/answers")
+@router.post("/answers", response_model=AnswerOut)
 def answer(
     study: Annotated[LiveStudy, Depends(live_study)],
     person: Person,
     body: AnswerIn,
     server: ServerOf,
     n: Annotated[int | None, Query(ge=1, le=20, description="How many questions to hold after this answer.")] = None,
-) -> AnswerOut:
+) -> Response:
     """Answer, skip, or say that one cannot tell; the reply carries the next questions. Stored when it returns 200."""
     if len(json.dumps(body.context)) > _CONTEXT_CHARACTERS:
         raise HTTPException(413, f"`context` is longer than {_CONTEXT_CHARACTERS:,} characters.")
@@ -116,8 +117,9 @@ def answer(
         context=body.context,
     )
     wanted = n or 1 + study.people["prefetch"]
-    stored, following = server.storage.exchange(study.record.name, given, wanted, study.serving)
-    return AnswerOut(**dict(_turn(server, study, person, following)), answer=answer_view(stored))
+    stored, following, done = server.storage.exchange(study.record.name, given, wanted, study.serving)
+    reply = AnswerOut(**dict(_turn(study, following, done)), answer=answer_view(stored))
+    return Response(reply.model_dump_json(), media_type="application/json")  # it is what it is: no need to check it
 
 
 @router.post("/undo")
@@ -170,11 +172,11 @@ def study_view(study: LiveStudy) -> StudyView:
 
 
 def _serve(server: Server, study: LiveStudy, person: str, n: int) -> Turn:
-    return _turn(server, study, person, server.storage.serve(study.record.name, person, n, study.serving))
+    held = server.storage.serve(study.record.name, person, n, study.serving)
+    return _turn(study, held, server.storage.n_done(study.record.name, person))
 
 
-def _turn(server: Server, study: LiveStudy, person: str, held: list[Question]) -> Turn:
-    done = server.storage.n_done(study.record.name, person)
+def _turn(study: LiveStudy, held: list[Question], done: int) -> Turn:
     finished, people = not held, study.people
     return Turn(
         questions=[question_view(study, question) for question in held],

@@ -71,6 +71,6 @@ class Server:
         return f"{self.public_url}/s/{key}"
 
 
-def server_of(request: Request) -> Server:
+async def server_of(request: Request) -> Server:  # async: a plain function would cost a change of threads
     server: Server = request.app.state.server
     return server
