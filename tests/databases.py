@@ -21,7 +21,7 @@ class Postgres:
         self.socket = self.server.get_postmaster_info().socket_dir
 
     def new_database(self) -> str:
-        """The URL of an empty schema: a database of its own has a thousand files that somebody must write and delete."""
+        """The URL of an empty schema: a database of its own has a thousand files to write and to delete."""
         name = f"infonn_{next(_numbers)}"
         engine = sa.create_engine(self.url, isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:

@@ -16,6 +16,8 @@ LAYERS = [
     {"framework"},
     {"study", "learners", "selection", "tasks", "oracles", "storage", "datasets", "formats", "plots", "compute"},
     {"specs"},
+    {"reports"},
+    {"keeper"},
     {"web", "worker", "experiments", "estimators", "bench"},
     {"cli"},
 ]

@@ -2,25 +2,30 @@
 
 import itertools
 import logging
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
 
 from infonn.framework import Serving
+from infonn.keeper import SMALLEST_QUEUE, Keeper
 from infonn.maths.prediction import expected_responses, plane_of, wilson_interval
 from infonn.records import Answer
+from infonn.reports import matched
 from infonn.specs import items_of, load_study
 from infonn.storage.memory import MemoryStorage
 from infonn.storage.sql import SqlStorage
+from infonn.web.live import serving_for
 from infonn.web.owners import put_study
-from infonn.worker import SMALLEST_QUEUE, Worker, matched
+from infonn.worker import Worker
 
 NAMES = [(f"item {i}", None) for i in range(15)]
 
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch):
-    monkeypatch.setattr("infonn.worker.REFILL_EVERY_S", 0.0)
+    monkeypatch.setattr("infonn.keeper.REFILL_EVERY_S", 0.0)
 
 
 class Clock:
@@ -117,11 +122,67 @@ def test_a_curve_does_not_wait_for_other_studies() -> None:
     for name in ("few", "fewer"):
         label_study(storage, name, 12 if name == "few" else 5)
     record = new_study(storage)
-    from infonn.web.live import serving_for
-
     answer(storage, 36, hold_out=0.3, draw=serving_for(storage, record).draw)
-    assert few_turns(Worker(storage)) <= 4
+    assert few_turns(Worker(storage)) <= 8
     assert "hold_out_accuracy" in storage.rounds("s")[-1].measures
+
+
+def test_a_low_queue_is_filled_before_the_belief_is_fitted() -> None:
+    storage = MemoryStorage()
+    new_study(storage)
+    worker = Worker(storage)
+    answer_in_turns(storage, worker, 8)
+    learner, depths = worker._keepers["s"].study.learner, []
+
+    class Watched:
+        def fit(self, *given):
+            depths.append(storage.queue_depth("s"))
+            return learner.fit(*given)
+
+    worker._keepers["s"].study.learner = Watched()
+    storage.replace_open("s", [])  # a crowd came and took everything
+    storage.add_answer("s", Answer("more", storage.serve("s", "anna", 1, Serving())[0].id, "anna", 0))
+    worker.turn()
+    assert depths[0] >= SMALLEST_QUEUE
+
+
+class Never:
+    """A reporter who is always busy."""
+
+    pause = 1.0
+
+    def start(self, *_: object) -> bool:
+        return False
+
+
+def test_updates_get_shorter_when_a_crowd_answers_and_longer_again(monkeypatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("infonn.keeper.time.monotonic", lambda: now[0])
+    storage = MemoryStorage()
+    draw = serving_for(storage, new_study(storage)).draw
+    keeper = Keeper(storage, load_study(storage, "s"), Never())
+    efforts = []
+
+    @dataclass(frozen=True)
+    class Slow:  # ten seconds of work at full effort
+        learner: Any
+        effort: float = 1.0
+
+        def fit(self, *given):
+            now[0] += 10 * self.effort
+            efforts.append(self.effort)
+            return self.learner.fit(*given)
+
+    keeper.study.learner = Slow(keeper.study.learner)
+    for _ in range(20):
+        answer(storage, 40, draw=draw)
+        keeper.tend()
+    assert 0.02 <= efforts[-1] <= 0.1  # half a second
+    for _ in range(20):
+        now[0] += 60
+        answer(storage, 1, draw=draw)
+        keeper.tend()
+    assert efforts[-1] == pytest.approx(0.5, abs=0.1)  # five seconds
 
 
 def answer_in_turns(storage, worker, n: int) -> None:
@@ -182,8 +243,6 @@ def test_undone_and_excluded_answers_leave_the_model() -> None:
 def test_hold_out_answers_are_measured_and_never_train() -> None:
     storage = MemoryStorage()
     record = new_study(storage)
-    from infonn.web.live import serving_for
-
     draw = serving_for(storage, record).draw
     worker = Worker(storage)
     settle(worker)
@@ -200,8 +259,6 @@ def test_hold_out_answers_are_measured_and_never_train() -> None:
 def test_random_answers_are_compared_with_as_many_chosen_ones() -> None:
     storage = MemoryStorage()
     record = new_study(storage, people={"at_random": 0.5})
-    from infonn.web.live import serving_for
-
     how = {"hold_out": 0.3, "at_random": 0.5, "draw": serving_for(storage, record).draw}
     worker = Worker(storage)
     for _ in range(12):
@@ -225,8 +282,6 @@ def test_random_answers_are_compared_with_as_many_chosen_ones() -> None:
 def test_a_study_that_mixes_nothing_compares_nothing() -> None:
     storage = MemoryStorage()
     record = new_study(storage)
-    from infonn.web.live import serving_for
-
     worker = Worker(storage)
     for _ in range(6):
         settle(worker)
@@ -298,8 +353,6 @@ def test_an_error_is_noted_and_taken_back_when_it_is_over(caplog) -> None:
 def test_fallback_above_one_percent_is_a_warning_in_the_log(caplog) -> None:
     storage = MemoryStorage()
     record = new_study(storage)
-    from infonn.web.live import serving_for
-
     draw = serving_for(storage, record).draw
     storage.replace_open("s", [])
     answer(storage, 10, draw=draw)

@@ -158,7 +158,7 @@ def test_features_come_as_npy_and_never_as_pickles(site) -> None:
 
 
 def test_a_worker_fits_and_the_owner_sees_it(site, monkeypatch) -> None:
-    monkeypatch.setattr("infonn.worker.REFILL_EVERY_S", 0.0)
+    monkeypatch.setattr("infonn.keeper.REFILL_EVERY_S", 0.0)
     key = site.study(queries={"first": 4}, learner={"name": "mds"}, people={"hold_out": 0.3})
     worker, person = Worker(site.storage), site.person(key)
     for _ in range(12):

@@ -94,6 +94,7 @@ def work(
     with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
 ) -> None:
     """Fit studies as answers arrive, and keep their queues of questions full."""
+    from infonn.reports import Aside
     from infonn.specs import open_live_storage
     from infonn.worker import Worker
 
@@ -107,7 +108,7 @@ def work(
         os.nice(5)  # people at the page come first
     if storage == "memory://":
         raise typer.BadParameter("memory:// belongs to one process; use sqlite:///study.db.")
-    Worker(open_live_storage(storage), claim_s).run(stop)
+    Worker(open_live_storage(storage), claim_s, reporter=Aside(storage)).run(stop)
 
 
 class Helpers:
