@@ -180,7 +180,7 @@ def test_a_worker_fits_and_the_owner_sees_it(site, monkeypatch) -> None:
 
 
 def test_the_owner_sees_what_random_questions_gave_beside_chosen_ones(site, monkeypatch) -> None:
-    monkeypatch.setattr("infonn.worker.REFILL_EVERY_S", 0.0)
+    monkeypatch.setattr("infonn.keeper.REFILL_EVERY_S", 0.0)
     people = {"hold_out": 0.3, "at_random": 0.5}
     key = site.study(queries={"first": 4}, learner={"name": "mds"}, people=people, budget={"answers": 1000})
     worker, person = Worker(site.storage), site.person(key)
