@@ -2,6 +2,7 @@
 
 import sqlite3
 import subprocess
+import sys
 import threading
 import time
 
@@ -188,3 +189,11 @@ def test_a_server_started_while_its_database_is_away_waits(tmp_path) -> None:
     broken.clear()
     assert person.post("answers", body).status_code == 200
     assert len(storage.answers("s", None)) == 1
+
+
+def test_a_worker_whose_server_is_gone_before_it_starts_ends_as_well(tmp_path) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    command = [sys.executable, "-m", "infonn", "work", "--parent", str(gone.pid)]
+    ended = subprocess.run([*command, "--storage", f"sqlite:///{tmp_path / 'study.db'}"], timeout=60, check=False)
+    assert ended.returncode == 0

@@ -91,7 +91,7 @@ def work(
     claim_s: Annotated[
         float, typer.Option(help="A worker not heard of for so long has lost its studies.", min=0.5)
     ] = 15.0,
-    with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
+    parent: Annotated[int | None, typer.Option(help="End with the process of this number.", hidden=True)] = None,
 ) -> None:
     """Fit studies as answers arrive, and keep their queues of questions full."""
     from infonn.reports import Aside
@@ -102,8 +102,8 @@ def work(
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    if with_parent:
-        threading.Thread(target=_stop_with_parent, args=(os.getppid(), stop), daemon=True).start()
+    if parent is not None:
+        threading.Thread(target=_stop_with_parent, args=(parent, stop), daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(5)  # people at the page come first
     if storage == "memory://":
@@ -143,7 +143,7 @@ class Helpers:
                 process.kill()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "infonn", "work", "--with-parent"]
+        command = [sys.executable, "-m", "infonn", "work", "--parent", str(os.getpid())]
         return subprocess.Popen(command, env={**os.environ, "INFONN_STORAGE": self._storage})
 
     def _watch(self) -> None:
@@ -157,7 +157,7 @@ class Helpers:
 
 
 def _stop_with_parent(parent: int, stop: threading.Event) -> None:
-    """A killed server takes its workers along."""
+    """A killed server takes its workers along, also one that was killed before they had started."""
     while os.getppid() == parent:
         time.sleep(0.5)
     stop.set()
