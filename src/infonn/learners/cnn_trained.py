@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from infonn.arrays import Array, FloatArray, IntArray
 from infonn.learners.cnn_layers import FILTERS, HIDDEN, KEEP, Sizes, hidden, logits
-from infonn.learners.convolutions import KERNEL, filtered, pooled, unfolded
+from infonn.learners.convolutions import KERNEL, filtered
 
 
 def normalised(pixels: Tensor, scale: tuple[float, float]) -> Tensor:
@@ -41,26 +41,20 @@ class Trained:
         return log_probs if log_probs.is_cuda else log_probs.numpy()
 
     def _draws(self, pixels: Tensor) -> Tensor:
-        """A filter's mask is one factor, so it passes through max-pooling and ReLU and into the next weights:
-        pictures are unfolded once, and the draws are further columns of the same product."""
-        (w1, b1), (w2, b2), (w3, b3), (w4, b4) = [(w[0], b[0]) for w, b in self.layers]
-        first, second, third = self.masks
-        x = normalised(pixels, self.scale).to(self.kind)[None]
-        x = filtered(x, w1[None], b1[None])
-        columns, height, width = unfolded(x)[0], x.shape[2] - KERNEL + 1, x.shape[3] - KERNEL + 1
-        n, area = len(pixels), KERNEL**2
+        """Draw by draw, with only those filters that a mask keeps: half the inputs and half the outputs of the
+        second convolution, a quarter of its work. The first one is the same for all draws."""
+        (w1, b1), (w2, b2), (w3, b3), (w4, b4) = self.layers
+        x = filtered(normalised(pixels, self.scale).to(self.kind)[None], w1, b1)
+        second = w2.view(KERNEL**2, *FILTERS) / KEEP
+        third = w3.view(-1, FILTERS[1], HIDDEN) / KEEP
         results = []
-        for start in range(0, len(first), 8):
-            m1, m2, m3 = first[start : start + 8], second[start : start + 8], third[start : start + 8]
-            s = len(m1)
-            weights = (w2.view(area, -1, FILTERS[1]) * m1[:, None, :, None]).reshape(s, -1, FILTERS[1])
-            y = columns @ weights.permute(1, 0, 2).reshape(weights.shape[1], -1)
-            y = y.view(1, n, height, width, s * FILTERS[1]) + b2.repeat(1, s)
-            y = pooled(y).view(n, -1, s, FILTERS[1]) * m2
-            y = y.permute(2, 0, 1, 3).reshape(s, n, -1)
-            y = (y @ w3 + b3).relu() * m3[:, None]
-            results.append(functional.log_softmax((y @ w4 + b4).float(), -1))
-        return torch.cat(results)
+        for first_mask, second_mask, third_mask in zip(*self.masks):
+            inputs, outputs = first_mask > 0, second_mask > 0
+            kernels = second[:, inputs][:, :, outputs].flatten(0, 1)
+            y = filtered(x[..., inputs], kernels[None], b2[..., outputs])[0].flatten(1)
+            y = (y @ third[:, outputs].flatten(0, 1) + b3[0]).relu() * third_mask
+            results.append(functional.log_softmax((y @ w4[0] + b4[0]).float(), -1))
+        return torch.stack(results)
 
     @torch.no_grad()
     def point(self, rows: IntArray) -> FloatArray:
