@@ -158,7 +158,7 @@ EXPERIMENT = Experiment(
     name="mnist",
     title="Labels for MNIST",
     where=WHERE,
-    minutes={"smoke": 3, "paper": 3000},
+    minutes={"smoke": 3, "paper": 1200},
     presets={"paper": SETTINGS, "smoke": SETTINGS | SMALL | {"methods": ("Random", "PowerBALD", "Info-NN-3")}},
     build=build,
     claims=claims,
@@ -197,7 +197,7 @@ CLUSTERING = Experiment(
     name="mnist-clustering",
     title="Labels for MNIST: Info-NN with and without clusters, batches of 3",
     where="Appendix, Classification, left panel",
-    minutes={"smoke": 3, "paper": 2000},
+    minutes={"smoke": 3, "paper": 600},
     presets={
         "paper": SETTINGS | {"methods": CLUSTERS, "size": 3, "rounds": {STRONG: 30, PUBLISHED: 40}},
         "smoke": SETTINGS | SMALL | {"methods": CLUSTERS, "size": 3},
@@ -213,7 +213,7 @@ QUERY_LENGTH = Experiment(
     name="mnist-query-length",
     title="Labels for MNIST: how many classes a query compares",
     where="Appendix, Classification, middle panel",
-    minutes={"smoke": 3, "paper": 1500},
+    minutes={"smoke": 3, "paper": 400},
     presets={
         "paper": SETTINGS | {"methods": LENGTHS},
         "smoke": SETTINGS | SMALL | {"methods": LENGTHS},
