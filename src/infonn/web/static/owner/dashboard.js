@@ -9,6 +9,7 @@ import { People, ago } from "./people.js";
 
 const EVERY_MS = 2000;
 const FEWEST = 10; // hold-out answers from which on a point is drawn
+const FEWEST_COMPARED = 30; // and from which on random questions stand beside chosen ones
 const LISTED = 300; // items of the map as a table
 const EXPORTS = [
   ["Answers (CSV)", "export?format=csv"],
@@ -45,7 +46,7 @@ async function drawCurve(status) {
   const [accuracy, forecast] = await Promise.all([call("GET", `${base}/accuracy`), call("GET", `${base}/forecast`)]);
   points = byAnswers(accuracy.points);
   const telling = points.filter(isTelling);
-  const compared = byAnswers(accuracy.compared.filter(isTelling));
+  const compared = byAnswers(accuracy.compared.filter((point) => point.n_hold_out >= FEWEST_COMPARED));
   const drawn = [curve.update(accuracyFigure({ points: telling, ahead: forecast.points, compared, chance: accuracy.chance, goal: status.goal }))];
   const bars = paces(points);
   $("#pace-part").hidden = !bars.length;
@@ -67,7 +68,7 @@ async function drawCurve(status) {
 function beside(last) {
   if (!last) return [];
   const told = ({ accuracy, low, high }) => `${percent(accuracy)} (${percent(low)} to ${percent(high)})`;
-  return [`${last.n_answers.toLocaleString()} answers to chosen questions give ${told(last.chosen)}, as many to random ones ${told(last.random)}.`];
+  return [`${last.n_answers.toLocaleString()} answers to chosen questions give ${told(last.chosen)}, as many to random ones ${told(last.random)}, on the same ${last.n_hold_out} hold-out answers.`];
 }
 
 /** Before that it is noise. */
