@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
 from browser.sites import Site
 from browser.steps import PATIENCE_S
@@ -29,6 +29,7 @@ from infonn.worker import Worker
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    "--disable-gpu-watchdog",  # a busy machine is no reason to give up
 ]
 SCREENSHOTS = Path(__file__).parents[2] / "runs" / "screenshots"
 expect.set_options(timeout=1000 * PATIENCE_S)
@@ -59,11 +60,25 @@ def chromium() -> str:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
-        yield launched
-        launched.close()
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def browsers(playwright: Playwright) -> Iterator[list[Browser]]:
+    """Browsers so far: one, unless it died."""
+    launched: list[Browser] = []
+    yield launched
+    for browser in launched:
+        browser.close()
+
+
+@pytest.fixture
+def browser(playwright: Playwright, browsers: list[Browser]) -> Browser:
+    if not browsers or not browsers[-1].is_connected():
+        browsers.append(playwright.chromium.launch(executable_path=chromium(), args=FLAGS))
+    return browsers[-1]
 
 
 @pytest.fixture(scope="session")
