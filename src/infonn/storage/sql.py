@@ -72,6 +72,7 @@ _COUNT_ANSWER = (
     .values(n_answers=studies.c.n_answers + 1)
     .returning(studies.c.n_answers)
 )
+_LAST_NUMBER = sa.select(sa.func.max(questions.c.number))
 _LOCK_RESPONDENT = (
     sa.select(respondents)
     .where((respondents.c.study_id == _STUDY) & (respondents.c.name == sa.bindparam("person")))
@@ -241,8 +242,14 @@ class SqlStorage:
         with self.database.write() as connection:
             study_id = self._id(connection, study)
             release_expired(connection, study_id, self._clock())
-            _withdraw_open(connection, study_id)
+            last = connection.scalar(_LAST_NUMBER) or 0
             _insert_questions(connection, packed)
+            if self.database.is_sqlite:
+                _withdraw_open(connection, study_id, last)
+        if not self.database.is_sqlite:
+            # There people pass over rows that are being changed: the old ones go only when the new ones can be seen.
+            with self.database.write() as connection:
+                _withdraw_open(connection, study_id, last)
 
     def questions(self, study: str, state: Literal["open", "leased", "answered", "all"] = "all") -> list[Question]:
         with self.database.read() as connection:
@@ -566,10 +573,10 @@ def _insert_text(dialect: sa.Dialect, columns: tuple[str, ...]) -> tuple[str, li
     return str(compiled), compiled.positiontup if dialect.positional else None
 
 
-def _withdraw_open(connection: Connection, study_id: int) -> None:
-    """Take train questions off the queue; those handed out before stay on record, as a late answer may come."""
+def _withdraw_open(connection: Connection, study_id: int, last: int) -> None:
+    """Take train questions up to number `last` off the queue; those handed out before stay: a late answer may come."""
     where = (questions.c.study_id == study_id) & (questions.c.state == "open") & (questions.c.purpose == "train")
-    where &= questions.c.copy_of.is_(None)
+    where &= questions.c.copy_of.is_(None) & (questions.c.number <= last)
     asked = questions.c.asked_at.is_not(None)
     connection.execute(sa.update(questions).where(where & asked).values(state="withdrawn"))
     connection.execute(sa.delete(questions).where(where & ~asked))
