@@ -29,6 +29,10 @@ class Postgres:
         engine.dispose()
         return f"{self.url}&options=-csearch_path%3D{name}"
 
+    def program(self, name: str) -> str:
+        """The path of one of PostgreSQL's own programs."""
+        return str(self.server.bin_path / name)
+
     @property
     def url(self) -> str:
         return f"postgresql+psycopg://postgres@/postgres?host={self.socket}"

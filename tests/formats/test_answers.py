@@ -85,6 +85,20 @@ def test_our_csv_and_json_lines_keep_everything(pairs) -> None:
     assert csv.read_json_lines(csv.write_json_lines(rows), "s", NAMES) == pairs
 
 
+@given(unique(answered(kinds=("nearest", "label"))))
+def test_our_parquet_keeps_everything(pairs) -> None:
+    pytest.importorskip("pyarrow")
+    rows = list(csv.answer_rows(pairs, NAMES, set()))
+    assert csv.read_parquet(csv.write_parquet(rows), "s", NAMES) == pairs
+
+
+@given(st.binary(max_size=300) | st.binary(max_size=100).map(lambda middle: b"PAR1" + middle + b"PAR1"))
+def test_any_bytes_are_no_parquet(data) -> None:
+    pytest.importorskip("pyarrow")
+    with pytest.raises(DataError, match="cannot be read as Parquet"):
+        csv.read_parquet(data, "s", NAMES)
+
+
 def test_our_csv_names_items_so_that_it_fits_a_study_with_another_order(rng) -> None:
     question = Question(
         "q", "s", (0, 1, 5), ("soup", "bread, fresh", "x"), (Option("bread, fresh", 1), Option("x", 5)), (1, 0)

@@ -258,7 +258,7 @@ def test_the_people_table_of_a_study_can_be_changed(site) -> None:
 # --- export and import -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("format", ["csv", "jsonl", "salmon", "next", "cblearn"])
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet", "salmon", "next", "cblearn"])
 def test_what_is_exported_can_be_imported_elsewhere(site, format) -> None:
     answer_all(site, site.study(people={"hold_out": 0.0}), 8)
     data = site.client.get(f"/api/studies/s/export?format={format}", headers=site.owner).content

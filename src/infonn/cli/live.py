@@ -31,6 +31,7 @@ class ExportFormat(StrEnum):
 class ImportFormat(StrEnum):
     csv = "csv"
     jsonl = "jsonl"
+    parquet = "parquet"
     salmon = "salmon"
     next = "next"
     cblearn = "cblearn"
@@ -158,7 +159,7 @@ def import_file(
     from infonn.specs import open_live_storage
     from infonn.web.owners import imported, restored
 
-    endings = {".zip": "bundle", ".jsonl": "jsonl", ".npz": "cblearn"}
+    endings = {".zip": "bundle", ".jsonl": "jsonl", ".npz": "cblearn", ".parquet": "parquet"}
     chosen = format.value if format is not None else endings.get(file.suffix.lower(), "csv")
     opened = open_live_storage(storage)
     if chosen == "bundle":

@@ -77,11 +77,7 @@ def write_json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def write_parquet(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    try:
-        import pyarrow as arrow
-        from pyarrow import parquet
-    except ModuleNotFoundError as error:
-        raise MissingPartError('Parquet needs the pyarrow package: pip install "infonn[parquet]".') from error
+    arrow, parquet = _arrow()
     types = {int: arrow.int64(), float: arrow.float64()}
     flags = ("excluded", "late", "undone")
     fields = [
@@ -92,6 +88,15 @@ def write_parquet(rows: Iterable[Mapping[str, Any]]) -> bytes:
     buffer = io.BytesIO()
     parquet.write_table(arrow.Table.from_pylist(cells, arrow.schema(fields)), buffer)
     return buffer.getvalue()
+
+
+def _arrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ModuleNotFoundError as error:
+        raise MissingPartError('Parquet needs the pyarrow package: pip install "infonn[parquet]".') from error
+    return pyarrow, parquet
 
 
 def _cell(name: str, value: Any) -> str:
@@ -133,6 +138,21 @@ def read_json_lines(text: str, study: str, item_names: Sequence[str]) -> list[An
         if not isinstance(row, dict):
             raise DataError(f"Line {line} is not a JSON object.")
         rows.append((line, row))
+    return _answered_rows(rows, study, item_names)
+
+
+def read_parquet(data: bytes, study: str, item_names: Sequence[str]) -> list[Answered]:
+    arrow, parquet = _arrow()
+    try:
+        cells = parquet.read_table(io.BytesIO(data)).to_pylist()
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        raise DataError("The file cannot be read as Parquet.") from error
+    rows = []
+    for line, row in enumerate(cells, start=1):
+        try:
+            rows.append((line, row | {name: json.loads(row[name]) for name in _LISTS if row.get(name)}))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise DataError(f"Row {line} has a list that cannot be read.") from error
     return _answered_rows(rows, study, item_names)
 
 

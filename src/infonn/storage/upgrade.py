@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -77,9 +78,15 @@ def _dump_postgres(database: Database, target: Path) -> None:
     program = shutil.which("pg_dump")
     if program is None:
         raise StorageError("pg_dump was not found. Install PostgreSQL's client programs, or run pg_dump elsewhere.")
-    url = database.url.set(drivername="postgresql").render_as_string(hide_password=False)
+    # A command's words can be seen in the list of processes, its environment cannot.
+    bare = database.url.set(drivername="postgresql")._replace(password=None)
+    password = {} if database.url.password is None else {"PGPASSWORD": database.url.password}
     done = subprocess.run(
-        [program, "--format=custom", f"--file={target}", f"--dbname={url}"], capture_output=True, text=True, check=False
+        [program, "--format=custom", f"--file={target}", f"--dbname={bare.render_as_string()}"],
+        env={**os.environ, **password},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise StorageError(f"pg_dump failed: {done.stderr.strip().splitlines()[-1]}")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from math import factorial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, File, Form, HTTPException, Path, Query, Request, Response, UploadFile
@@ -15,9 +15,17 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from infonn import __version__
 from infonn.datasets.items import ItemSet
-from infonn.errors import DataError, StudyError
+from infonn.errors import DataError, StudyError, unknown_name
 from infonn.formats import bundle, cblearn, next, salmon
-from infonn.formats.csv import answer_rows, read_csv, read_json_lines, write_csv, write_json_lines, write_parquet
+from infonn.formats.csv import (
+    answer_rows,
+    read_csv,
+    read_json_lines,
+    read_parquet,
+    write_csv,
+    write_json_lines,
+    write_parquet,
+)
 from infonn.framework import Answered, LiveStorage
 from infonn.records import ItemFile, StudyRecord
 from infonn.specs import check_spec, items_of, new_record
@@ -332,7 +340,7 @@ async def import_answers(
     record: Stored,
     server: ServerOf,
     file: Annotated[UploadFile, File()],
-    format: Annotated[Literal["csv", "jsonl", "salmon", "next", "cblearn"], Query()] = "csv",
+    format: Annotated[ExportFormat, Query()] = "csv",
 ) -> ImportOut:
     """Earlier answers from a file; what was imported before stays one answer."""
     data = await file.read()
@@ -394,19 +402,20 @@ def exported(storage: LiveStorage, record: StudyRecord, format: str) -> tuple[by
         return next.write(answered, names, record.name).encode(), "text/csv; charset=utf-8", "-next.csv"
     if format == "cblearn":
         return cblearn.write(answered, names), "application/octet-stream", "-cblearn.npz"
-    raise DataError(f'Format "{format}" is unknown. Known: cblearn, csv, jsonl, next, parquet, salmon.')
+    raise unknown_name("Format", format, get_args(ExportFormat))
 
 
 def imported(storage: LiveStorage, record: StudyRecord, data: bytes, format: str) -> tuple[int, int]:
     """Answers read and answers new."""
     names = [item.name for item in storage.items(record.name)]
-    if format == "cblearn":
-        answered = cblearn.read(data, record.name, names)
+    of_text = {"csv": read_csv, "jsonl": read_json_lines, "salmon": salmon.read, "next": next.read}
+    of_bytes = {"cblearn": cblearn.read, "parquet": read_parquet}
+    if format in of_text:
+        answered = of_text[format](_text(data), record.name, names)
+    elif format in of_bytes:
+        answered = of_bytes[format](data, record.name, names)
     else:
-        readers = {"csv": read_csv, "jsonl": read_json_lines, "salmon": salmon.read, "next": next.read}
-        if format not in readers:
-            raise DataError(f'Format "{format}" is unknown. Known: cblearn, csv, jsonl, next, salmon.')
-        answered = readers[format](_text(data), record.name, names)
+        raise unknown_name("Format", format, [*of_text, *of_bytes])
     return len(answered), storage.import_answers(record.name, _for_study(answered, record))
 
 
