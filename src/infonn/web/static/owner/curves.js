@@ -71,17 +71,23 @@ function clockOf(bars) {
   return minutes < 5 ? "%H:%M:%S" : minutes < 1500 ? "%H:%M" : "%b %e";
 }
 
-/** {at, rate, step}: answers a minute in up to 40 pieces of the time since the first fit, each `step` seconds long. */
+/** {at, rate, step}: answers a minute in up to 40 pieces of the time from the first fit to the last, each `step` seconds long. */
 export function paces(points) {
   if (points.length < 3) return [];
-  const [first, last] = [points[0].at, Math.max(points.at(-1).at, Date.now() / 1000)];
+  const [first, last] = [points[0].at, points.at(-1).at];
   const n = Math.max(2, Math.min(40, Math.ceil((last - first) / 10)));
   const step = (last - first) / n;
-  const counts = Array(n).fill(0);
-  points.slice(1).forEach((point, i) => {
-    counts[Math.min(n - 1, Math.floor((point.at - first) / step))] += Math.max(0, point.n_answers - points[i].n_answers);
-  });
-  return counts.map((count, i) => ({ at: first + (i + 0.5) * step, rate: (count / step) * 60, step }));
+  if (!(step > 0)) return [];
+  const edges = Array.from({ length: n + 1 }, (_, i) => answersAt(points, first + i * step));
+  return edges.slice(1).map((count, i) => ({ at: first + (i + 0.5) * step, rate: (Math.max(0, count - edges[i]) / step) * 60, step }));
+}
+
+/** How many answers there were at a time, as if they came evenly between two fits. */
+function answersAt(points, time) {
+  const after = points.findIndex(({ at }) => at >= time);
+  if (after <= 0) return points.at(after === 0 ? 0 : -1).n_answers;
+  const [before, next] = [points[after - 1], points[after]];
+  return before.n_answers + ((time - before.at) / (next.at - before.at)) * (next.n_answers - before.n_answers);
 }
 
 /** Points at least so many answers apart, the last one always: neighbours were measured on the same answers. */
