@@ -102,7 +102,7 @@ def _baseline(group: Group, groups: Sequence[Group]) -> Group | None:
 
 
 def _against(group: Group, random: Group | None, measure: str) -> list[str]:
-    if random is None:
+    if random is None or measure not in group.curves[0].measures:  # data sets of one experiment may differ in measures
         return ["", ""]
     ours, theirs = paired_curves(group.curves, random.curves)
     if len(ours) < 2:
