@@ -25,7 +25,7 @@ def bench_serve(
     seconds: float = 60.0,
     think_s: float = 0.75,
     n_items: int = 100,
-    learner: str = "mds",
+    learner: str = "posterior",
 ) -> dict[str, Any]:
     """Measure one load on a server with one worker; times are measured in the server."""
     with tempfile.TemporaryDirectory() as name:

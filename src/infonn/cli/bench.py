@@ -18,7 +18,7 @@ def bench(
     json: Annotated[Path | None, typer.Option(help="Also write the entries to this file.")] = None,
     people: Annotated[int, typer.Option(help="serve: how many people answer at once.", min=1, max=2000)] = 100,
     seconds: Annotated[float, typer.Option(help="serve: for how long.", min=1, max=600)] = 60.0,
-    learner: Annotated[str, typer.Option(help="serve: the learner that steers.")] = "mds",
+    learner: Annotated[str, typer.Option(help="serve: the learner that steers.")] = "posterior",
     storage: Annotated[str | None, typer.Option(help="serve: a storage to use; else a new SQLite file.")] = None,
 ) -> None:
     """Measure speed and memory side by side with the plain way to do the same.
