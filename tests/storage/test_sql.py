@@ -84,3 +84,21 @@ def test_work_done_together_fails_alone(tmp_path) -> None:
         with pytest.raises(ValueError, match="bad"):
             others[1].result()
     assert [storage.setting(key) for key in ("a", "bad", "b", "c")] == ["x", None, "x", "x"]
+
+
+def test_one_answer_posted_many_times_at_once_is_one(database_url) -> None:
+    """Posts of one answer that share a transaction, and those of others beside them."""
+    study = create_study(NAMES, storage=database_url, name="s", first=6)
+    people = [f"p{n}" for n in range(6)]
+    asked = {person: study.ask(respondent=person)[0].id for person in people}
+    storage = SqlStorage(database_url)
+
+    def post(person: str) -> int:
+        answer = Answer(f"answer-{person}", asked[person], person, 1)
+        return storage.exchange("s", answer, 0, Serving())[0].number
+
+    with ThreadPoolExecutor(12) as pool:
+        numbers = list(pool.map(post, people * 4))
+    assert sorted(set(numbers)) == [1, 2, 3, 4, 5, 6]
+    assert all(len({numbers[i] for i in range(n, 24, 6)}) == 1 for n in range(6))
+    assert [pair.answer.number for pair in storage.answers("s", None)] == [1, 2, 3, 4, 5, 6]

@@ -105,7 +105,7 @@ def work(
     if parent is not None:
         threading.Thread(target=_stop_with_parent, args=(parent, stop), daemon=True).start()
     if hasattr(os, "nice"):
-        os.nice(5)  # people at the page come first
+        os.nice(12)  # people at the page come first
     if storage == "memory://":
         raise typer.BadParameter("memory:// belongs to one process; use sqlite:///study.db.")
     Worker(open_live_storage(storage), claim_s, reporter=Aside(storage)).run(stop)

@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from infonn.errors import MissingPartError, StorageError
 from infonn.storage import schema
 
 _BUSY_S = 30  # how long a writer waits for another process before it gives up
+_WRITERS = 2  # of a server on PostgreSQL; more gain nothing, as a study's answers meet at its counter
 _CREATION_LOCK = 0x1F0_22  # any number, the same for every server that may create the tables
 
 
@@ -29,9 +30,11 @@ class _Job:
     """A piece of work that waits for the writer."""
 
     work: Callable[[Connection], Any]
+    finish: Callable[[Connection, list[Any]], list[Any]] | None = None
+    taken: bool = False  # by somebody who writes
     result: Any = None
     error: Exception | None = None
-    done: bool = False
+    ended: threading.Event = field(default_factory=threading.Event)
 
 
 class Database:
@@ -41,7 +44,7 @@ class Database:
         self.url = normal_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         # SQLite has one writer at a time; threads of this process queue here, and not in its polling busy handler.
-        self._writer = threading.Lock()
+        self._writer = threading.Semaphore(1 if self.is_sqlite else _WRITERS)
         self._jobs: list[_Job] = []
         self._jobs_lock = threading.Lock()
         self._engine = self._make_engine()
@@ -59,21 +62,29 @@ class Database:
         with self._writer, self._transaction(self._write_engine) as connection:
             yield connection
 
-    def together(self, work: Callable[[Connection], T]) -> T:
-        """What `work` gives, committed. Whatever waits for the writer shares one transaction and one sync.
+    def together(
+        self, work: Callable[[Connection], T], finish: Callable[[Connection, list[T]], list[T]] | None = None
+    ) -> T:
+        """What `work` gives, committed. Whatever waits for a writer shares one transaction and one sync.
 
-        All answers of a study meet at its counter, and whoever holds it holds it until the disk has answered; so a
-        transaction for each would be no quicker on PostgreSQL than on SQLite. Where anything fails, nothing is kept and
-        each piece of work is run again by itself; so `work` may run twice, and changes nothing but the database.
+        `finish` is called once at the end with what all work that shares it gave, for what all of it meets at (and
+        holds until the disk has answered): it gives the same in the same order, completed. Where anything fails,
+        nothing is kept and each piece of work is run again by itself; so work may run twice, and changes nothing
+        but the database.
         """
-        job = _Job(work)
+        job = _Job(work, finish)
         with self._jobs_lock:
             self._jobs.append(job)
         with self._writer:
-            if not job.done:
-                with self._jobs_lock:
+            batch: list[_Job] = []
+            with self._jobs_lock:
+                if not job.taken:
                     batch, self._jobs = self._jobs, []
+                for each in batch:
+                    each.taken = True
+            if batch:
                 self._run(batch)
+        job.ended.wait()
         if job.error is not None:
             raise job.error
         result: T = job.result
@@ -82,16 +93,20 @@ class Database:
     def _run(self, batch: list[_Job]) -> None:
         try:
             with self._transaction(self._write_engine) as connection:
-                results = [job.work(connection) for job in batch]
+                for job in batch:
+                    job.result = job.work(connection)
+                for finish in {job.finish: None for job in batch if job.finish is not None}:
+                    mine = [job for job in batch if job.finish == finish]
+                    for job, result in zip(mine, finish(connection, [job.result for job in mine])):
+                        job.result = result
         except Exception as error:
-            if len(batch) == 1:
-                batch[0].error, batch[0].done = error, True
-            else:
+            if len(batch) > 1:
                 for job in batch:
                     self._run([job])
-            return
-        for job, result in zip(batch, results):
-            job.result, job.done = result, True
+                return
+            batch[0].error = error
+        for job in batch:
+            job.ended.set()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

@@ -6,7 +6,7 @@ import math
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -66,10 +66,10 @@ _ANSWERS_TO = sa.select(answers).where(
     (answers.c.study_id == _STUDY) & (answers.c.question_id == _QUESTION) & ~answers.c.undone
 )
 _ADD_ANSWER = sa.insert(answers)
-_COUNT_ANSWER = (
+_COUNT_ANSWERS = (
     sa.update(studies)
     .where(studies.c.id == _STUDY)
-    .values(n_answers=studies.c.n_answers + 1)
+    .values(n_answers=studies.c.n_answers + sa.bindparam("new"))
     .returning(studies.c.n_answers)
 )
 _LAST_NUMBER = sa.select(sa.func.max(questions.c.number))
@@ -277,24 +277,24 @@ class SqlStorage:
     # --- answers -----------------------------------------------------------------------------------
 
     def add_answer(self, study: str, answer: Answer) -> Answer:
-        def work(connection: Connection) -> Answer:
+        def work(connection: Connection) -> _Exchange:
             desk = self._desk(connection, study, answer.respondent)
             stored = self._accept(desk, answer, must_hold=False)
             desk.leave()
-            return stored if stored.number else self._insert_answer(desk, stored)
+            return _Exchange(desk, stored)
 
-        return self.database.together(work)
+        return self.database.together(work, _insert_answers).answer
 
     def exchange(self, study: str, answer: Answer, n: int, serving: Serving) -> tuple[Answer, list[Question], int]:
-        def work(connection: Connection) -> tuple[Answer, list[Question], int]:
+        def work(connection: Connection) -> _Exchange:
             desk = self._desk(connection, study, answer.respondent)
             stored = self._accept(desk, answer, must_hold=True)
             dealt = deal(desk, n, serving)
             desk.leave()
-            # The study's counter is the one row all its answers meet at: touched last, held only for the commit.
-            return (stored if stored.number else self._insert_answer(desk, stored)), dealt, desk.n_done
+            return _Exchange(desk, stored, dealt)
 
-        return self.database.together(work)
+        done = self.database.together(work, _insert_answers)
+        return done.answer, done.dealt, done.desk.n_done
 
     def undo(self, study: str, answer_id: str, lease_s: float = 600.0) -> Answer:
         with self.database.write() as connection:
@@ -529,14 +529,6 @@ class SqlStorage:
             desk.n_done += 1
         return replace(answer, received_at=answer.received_at or desk.now, late=late, number=0)
 
-    @staticmethod
-    def _insert_answer(desk: SqlDesk, answer: Answer) -> Answer:
-        number = desk.run(_COUNT_ANSWER).scalar_one()
-        assert desk.answered is not None
-        stored = replace(answer, number=number)
-        desk.connection.execute(_ADD_ANSWER, _answer_values(desk.study_id, stored, desk.answered))
-        return stored
-
     def _insert(self, table: sa.Table) -> Any:
         return sqlite.insert(table) if self.database.is_sqlite else postgresql.insert(table)
 
@@ -547,6 +539,40 @@ class SqlStorage:
         return (
             self._insert(table).values(**values).on_conflict_do_update(index_elements=keys, set_=changed, where=where)
         )
+
+
+@dataclass(frozen=True)
+class _Exchange:
+    """An answer and the questions that go out for it, at the desk of one person."""
+
+    desk: SqlDesk
+    answer: Answer  # number 0 until it is in the table
+    dealt: list[Question] = field(default_factory=list)
+
+
+def _insert_answers(connection: Connection, exchanges: list[_Exchange]) -> list[_Exchange]:
+    """Number the new answers and put them into the table.
+
+    A study's counter is the row that all its answers meet at: touched last, once for all of them, and held only for
+    the commit.
+    """
+    new: dict[int, list[_Exchange]] = {}
+    for exchange in exchanges:
+        if not exchange.answer.number:
+            new.setdefault(exchange.desk.study_id, []).append(exchange)
+    numbered: dict[int, _Exchange] = {}
+    for study_id in sorted(new):  # in one order everywhere, so that no two writers wait for one another
+        counted = {"study": study_id, "new": len(new[study_id])}
+        first = connection.execute(_COUNT_ANSWERS, counted).scalar_one() - len(new[study_id]) + 1
+        for number, exchange in enumerate(new[study_id], start=first):
+            numbered[id(exchange)] = replace(exchange, answer=replace(exchange.answer, number=number))
+    values = []
+    for exchange in numbered.values():
+        assert exchange.desk.answered is not None
+        values.append(_answer_values(exchange.desk.study_id, exchange.answer, exchange.desk.answered))
+    if values:
+        connection.execute(_ADD_ANSWER, values)
+    return [numbered.get(id(exchange), exchange) for exchange in exchanges]
 
 
 def _insert_items(connection: Connection, study_id: int, kept: Sequence[Item], attached: Sequence[ItemFile]) -> None:
