@@ -25,15 +25,14 @@ ENTRIES = {
     "label_select_1m": "infonn.bench.labels:label_select_1m",
     "batchbald": "infonn.bench.labels:batchbald",
 }
-SLOW = ("batchbald",)  # a minute or more: measured when named, so that all others take less than five
 
 
 def check_names(names: Sequence[str]) -> list[str]:
-    """`names`, or where none is named all entries but the slow ones; an error for a name that no entry has."""
+    """`names`, or where none is named all entries; an error for a name that no entry has."""
     for name in names:
         if name not in ENTRIES:
             raise unknown_name("Benchmark", name, ENTRIES)
-    return list(names) or [name for name in ENTRIES if name not in SLOW]
+    return list(names) or list(ENTRIES)
 
 
 def run_entries(names: Sequence[str]) -> Iterator[Entry]:

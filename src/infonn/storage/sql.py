@@ -54,6 +54,7 @@ from infonn.storage.sql_desk import SqlDesk, release_expired
 _FEATURES = ".features.npy"  # kept beside the files people see
 _KEPT_MODELS = 3
 _RELEASE_EVERY_S = 1.0
+_ANALYSE_EVERY_S = 10.0
 
 # Statements of the way an answer takes, built once.
 _STUDY: sa.BindParameter[int] = sa.bindparam("study")
@@ -88,6 +89,7 @@ class SqlStorage:
         self._clock = clock
         self._ids: dict[str, int] = {}  # study name -> id; names and ids never change
         self._released_at: dict[int, float] = {}  # study -> when expired leases were last looked for
+        self._analysed_at = -math.inf
 
     def close(self) -> None:
         self.database.close()
@@ -250,6 +252,7 @@ class SqlStorage:
             # There people pass over rows that are being changed: the old ones go only when the new ones can be seen.
             with self.database.write() as connection:
                 _withdraw_open(connection, study_id, last)
+            self._analyse()
 
     def questions(self, study: str, state: Literal["open", "leased", "answered", "all"] = "all") -> list[Question]:
         with self.database.read() as connection:
@@ -463,6 +466,13 @@ class SqlStorage:
                 raise self._no_study(connection, name)
             self._ids[name] = found
         return self._ids[name]
+
+    def _analyse(self) -> None:
+        """Let PostgreSQL see how its tables have grown: it plans for empty ones until its own round, a minute later."""
+        if abs(self._clock() - self._analysed_at) > _ANALYSE_EVERY_S:
+            self._analysed_at = self._clock()
+            with self.database.write() as connection:
+                connection.execute(sa.text("ANALYZE questions, answers, leases, respondents"))
 
     def _packed(self, study: str, questions: Sequence[Question]) -> list[dict[str, Any]]:
         with self.database.read() as connection:
