@@ -134,7 +134,7 @@ EXPERIMENT = Experiment(
     name="beyond-ablation",
     title="Beyond: what each part of the default brings",
     where=c.WHERE,
-    minutes={"smoke": 2, "paper": 30},
+    minutes={"smoke": 0.3, "paper": 10},
     presets={
         "smoke": {"trials": 1, "rounds": {"mds": 2, "synthetic": 1, "food73": 1}, "materials": "smoke"},
         "paper": {"trials": 10, "rounds": {"mds": 40, "synthetic": 12, "food73": 10}, "materials": "paper"},

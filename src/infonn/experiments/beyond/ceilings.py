@@ -133,7 +133,7 @@ EXPERIMENT = Experiment(
     name="beyond-ceilings",
     title="Beyond: how far the ceilings are",
     where=c.WHERE,
-    minutes={"smoke": 1.5, "paper": 15},
+    minutes={"smoke": 0.3, "paper": 10},
     presets={
         "smoke": {
             "trials": 1,

@@ -144,7 +144,7 @@ EXPERIMENT = Experiment(
     name="beyond-eggs",
     title="Beyond: alien eggs, people's answers as the test",
     where=c.WHERE,
-    minutes={"smoke": 1.5, "paper": 60},
+    minutes={"smoke": 0.3, "paper": 15},
     presets={
         "smoke": {"trials": 1, "rounds": {"2": 6, "3": 4}, "size": 20, "methods": c.COMPARED},
         "paper": {"trials": 20, "rounds": {"2": 55, "3": 30, "5": 20}, "size": 20, "methods": c.COMPARED},

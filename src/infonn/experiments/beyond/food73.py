@@ -59,7 +59,7 @@ EXPERIMENT = Experiment(
     name="beyond-food73",
     title="Beyond: how 73 dishes taste",
     where=c.WHERE,
-    minutes={"smoke": 1.5, "paper": 40},
+    minutes={"smoke": 0.3, "paper": 8},
     presets={
         "smoke": PAPER | {"trials": 1, "n_train": 4000, "n_test": 4000, "rounds": 4, "epochs": 20, "n_draws": 128},
         "paper": PAPER,

@@ -51,7 +51,7 @@ EXPERIMENT = Experiment(
     name="beyond-mds",
     title="Beyond: points without features",
     where=c.WHERE,
-    minutes={"smoke": 1, "paper": 8},
+    minutes={"smoke": 0.3, "paper": 3},
     presets={
         "smoke": {"trials": 2, "rounds": 15, "draws": 128, "methods": c.COMPARED},
         "paper": {"trials": 20, "rounds": 100, "draws": 128, "methods": c.COMPARED},

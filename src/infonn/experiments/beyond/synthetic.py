@@ -73,7 +73,7 @@ EXPERIMENT = Experiment(
     name="beyond-synthetic",
     title="Beyond: a hidden metric of the features",
     where=c.WHERE,
-    minutes={"smoke": 1.5, "paper": 40},
+    minutes={"smoke": 0.3, "paper": 15},
     presets={
         "smoke": PAPER
         | {"trials": 1, "n_train": 4000, "n_test": 4000, "rounds": 5, "epochs": 20, "shares": (CORRUPTED,)},

@@ -83,7 +83,7 @@ EXPERIMENT = Experiment(
     name="dml-synthetic",
     title="Deep metric learning, Mahalanobis metric with corrupted answers",
     where="Deep metric learning, synthetic data",
-    minutes={"smoke": 1, "paper": 15},
+    minutes={"smoke": 0.3, "paper": 5},
     presets={
         "paper": PAPER,
         "smoke": PAPER | {"trials": 2, "n_train": 4000, "n_test": 4000, "rounds": 6, "epochs": 40},
