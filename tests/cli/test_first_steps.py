@@ -1,8 +1,10 @@
 """The first minute with the command: it says what can be done, completes itself, and runs as a module."""
 
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from infonn.cli.main import app
 
@@ -28,3 +30,18 @@ def test_every_command_says_what_it_is_for_in_a_line() -> None:
 
     for name, command in typer.main.get_command(app).commands.items():
         assert (command.help or "").strip(), name
+
+
+def test_strategies_name_the_default_and_say_why() -> None:
+    shown = " ".join(run("strategies").stdout.split())
+    assert "(default)" in shown
+    assert "Why info_nn: with the default learner it needed half to three quarters of the answers" in shown
+    published = Path(__file__).parents[2] / "results"
+    ratios = [
+        claim["evidence"]["ratio of medians"]
+        for name in ("mds", "synthetic", "food73", "eggs")
+        for claim in json.loads((published / f"beyond-{name}" / "results.json").read_text())["claims"]
+        if "ratio of medians" in (claim["evidence"] or {})
+    ]
+    assert len(ratios) == 7
+    assert 0.45 < min(ratios) < max(ratios) < 0.76
