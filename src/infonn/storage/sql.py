@@ -6,8 +6,7 @@ import math
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import replace
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -28,12 +27,11 @@ from infonn.records import (
     Round,
     StudyRecord,
     check_response,
-    second_answer,
 )
 from infonn.storage import rows
 from infonn.storage.counting import counts_of
 from infonn.storage.database import Database
-from infonn.storage.desk import deal, key_of
+from infonn.storage.desk import deal
 from infonn.storage.schema import (
     answers,
     claims,
@@ -50,6 +48,18 @@ from infonn.storage.schema import (
     studies,
 )
 from infonn.storage.sql_desk import SqlDesk, release_expired
+from infonn.storage.sql_rows import (
+    Exchange,
+    answer_values,
+    answered_where,
+    count_change,
+    insert_answers,
+    insert_items,
+    insert_questions,
+    never_asked,
+    refuse_second,
+    withdraw_open,
+)
 
 _FEATURES = ".features.npy"  # kept beside the files people see
 _KEPT_MODELS = 3
@@ -63,16 +73,6 @@ _THE_QUESTION = (questions.c.study_id == _STUDY) & (questions.c.id == _QUESTION)
 _QUESTION_BY_ID = sa.select(questions).where(_THE_QUESTION).with_for_update()
 _CLOSE_QUESTION = sa.update(questions).where(_THE_QUESTION).values(state="answered", respondent=sa.bindparam("person"))
 _ANSWER_BY_ID = sa.select(answers).where((answers.c.study_id == _STUDY) & (answers.c.id == sa.bindparam("id")))
-_ANSWERS_TO = sa.select(answers).where(
-    (answers.c.study_id == _STUDY) & (answers.c.question_id == _QUESTION) & ~answers.c.undone
-)
-_ADD_ANSWER = sa.insert(answers)
-_COUNT_ANSWERS = (
-    sa.update(studies)
-    .where(studies.c.id == _STUDY)
-    .values(n_answers=studies.c.n_answers + sa.bindparam("new"))
-    .returning(studies.c.n_answers)
-)
 _LAST_NUMBER = sa.select(sa.func.max(questions.c.number))
 _LOCK_RESPONDENT = (
     sa.select(respondents)
@@ -111,7 +111,7 @@ class SqlStorage:
             with self.database.write() as connection:
                 result = connection.execute(sa.insert(studies).values(**values, n_answers=0, n_changes=0))
                 study_id = result.inserted_primary_key[0]  # type: ignore[index]
-                _insert_items(connection, study_id, items, files)
+                insert_items(connection, study_id, items, files)
         except sa.exc.IntegrityError as error:
             raise StudyError(f'Study "{record.name}" exists already. Load it with load_if_exists=True.') from error
 
@@ -207,7 +207,7 @@ class SqlStorage:
             self._ensure_respondent(connection, study_id, respondent)
             where = (respondents.c.study_id == study_id) & (respondents.c.name == respondent)
             connection.execute(sa.update(respondents).where(where).values(excluded=excluded))
-            _count_change(connection, study_id)
+            count_change(connection, study_id)
 
     def details(self, study: str) -> dict[str, Mapping[str, Any]]:
         with self.database.read() as connection:
@@ -225,7 +225,7 @@ class SqlStorage:
     def add_questions(self, study: str, questions: Sequence[Question]) -> None:
         packed = self._packed(study, questions)
         with self.database.write() as connection:
-            _insert_questions(connection, packed)
+            insert_questions(connection, packed)
 
     def take(self, study: str, respondent: str, n: int, lease_s: float) -> list[Question]:
         return self.serve(study, respondent, n, Serving(lease_s))
@@ -245,13 +245,13 @@ class SqlStorage:
             study_id = self._id(connection, study)
             release_expired(connection, study_id, self._clock())
             last = connection.scalar(_LAST_NUMBER) or 0
-            _insert_questions(connection, packed)
+            insert_questions(connection, packed)
             if self.database.is_sqlite:
-                _withdraw_open(connection, study_id, last)
+                withdraw_open(connection, study_id, last)
         if not self.database.is_sqlite:
             # There people pass over rows that are being changed: the old ones go only when the new ones can be seen.
             with self.database.write() as connection:
-                _withdraw_open(connection, study_id, last)
+                withdraw_open(connection, study_id, last)
             self._analyse()
 
     def questions(self, study: str, state: Literal["open", "leased", "answered", "all"] = "all") -> list[Question]:
@@ -268,7 +268,7 @@ class SqlStorage:
             where = (questions.c.study_id == self._id(connection, study)) & (questions.c.id == question_id)
             row = connection.execute(sa.select(questions).where(where)).first()
             if row is None:
-                raise _never_asked(question_id, study)
+                raise never_asked(question_id, study)
             return rows.question(row, study)
 
     def queue_depth(self, study: str) -> int:
@@ -280,23 +280,23 @@ class SqlStorage:
     # --- answers -----------------------------------------------------------------------------------
 
     def add_answer(self, study: str, answer: Answer) -> Answer:
-        def work(connection: Connection) -> _Exchange:
+        def work(connection: Connection) -> Exchange:
             desk = self._desk(connection, study, answer.respondent)
             stored = self._accept(desk, answer, must_hold=False)
             desk.leave()
-            return _Exchange(desk, stored)
+            return Exchange(desk, stored)
 
-        return self.database.together(work, _insert_answers).answer
+        return self.database.together(work, insert_answers).answer
 
     def exchange(self, study: str, answer: Answer, n: int, serving: Serving) -> tuple[Answer, list[Question], int]:
-        def work(connection: Connection) -> _Exchange:
+        def work(connection: Connection) -> Exchange:
             desk = self._desk(connection, study, answer.respondent)
             stored = self._accept(desk, answer, must_hold=True)
             dealt = deal(desk, n, serving)
             desk.leave()
-            return _Exchange(desk, stored, dealt)
+            return Exchange(desk, stored, dealt)
 
-        done = self.database.together(work, _insert_answers)
+        done = self.database.together(work, insert_answers)
         return done.answer, done.dealt, done.desk.n_done
 
     def undo(self, study: str, answer_id: str, lease_s: float = 600.0) -> Answer:
@@ -327,7 +327,7 @@ class SqlStorage:
             lease = (leases.c.study_id == study_id) & (leases.c.question_id == row.question_id)
             lease &= leases.c.respondent == row.respondent
             connection.execute(sa.update(leases).where(lease).values(until=now + lease_s))
-            _count_change(connection, study_id)
+            count_change(connection, study_id)
             return undone
 
     def answers(
@@ -343,12 +343,12 @@ class SqlStorage:
                 where &= ~answers.c.undone & answers.c.respondent.not_in(kept_out)
             if purpose is not None:
                 where &= answers.c.purpose == purpose
-            return _answered(connection, study, where)
+            return answered_where(connection, study, where)
 
     def answers_of(self, study: str, respondent: str) -> list[Answered]:
         with self.database.read() as connection:
             where = (answers.c.study_id == self._id(connection, study)) & (answers.c.respondent == respondent)
-            return _answered(connection, study, where)
+            return answered_where(connection, study, where)
 
     def import_answers(self, study: str, answered: Sequence[Answered]) -> int:
         with self.database.write() as connection:
@@ -358,7 +358,7 @@ class SqlStorage:
             fresh = [pair for pair in answered if pair.answer.id not in known]
             new = {pair.question.id: replace(pair.question, study=study) for pair in fresh}
             unknown = [question for question in new.values() if question.id not in asked]
-            _insert_questions(connection, [rows.packed_question(q, study_id, "answered") for q in unknown])
+            insert_questions(connection, [rows.packed_question(q, study_id, "answered") for q in unknown])
             for name in dict.fromkeys(pair.answer.respondent for pair in fresh):
                 self._ensure_respondent(connection, study_id, name)
             number = connection.execute(
@@ -368,7 +368,7 @@ class SqlStorage:
                 .returning(studies.c.n_answers)
             ).scalar_one() - len(fresh)
             values = [
-                _answer_values(study_id, replace(pair.answer, number=number + i), pair.question)
+                answer_values(study_id, replace(pair.answer, number=number + i), pair.question)
                 for i, pair in enumerate(fresh, start=1)
             ]
             if values:
@@ -519,7 +519,7 @@ class SqlStorage:
             return rows.answer(before)
         row = desk.run(_QUESTION_BY_ID, asked=answer.question_id).first()
         if row is None:
-            raise _never_asked(answer.question_id, desk.study)
+            raise never_asked(answer.question_id, desk.study)
         mine = row.state == "leased" and row.respondent == answer.respondent
         lease_end = row.lease_until if mine else desk.lease_end(answer.question_id)
         if must_hold and lease_end is None:
@@ -529,7 +529,7 @@ class SqlStorage:
         question = rows.question(row, desk.study)
         check_response(question, answer.response, answer.outcome)
         if not mine:  # what one holds, one has not answered
-            _refuse_second(desk, answer, handed_out=lease_end is not None)
+            refuse_second(desk, answer, handed_out=lease_end is not None)
         taken_over = row.state == "leased" and not mine
         late = answer.late or (lease_end is not None and (lease_end <= desk.now or taken_over))
         if not taken_over:
@@ -549,99 +549,3 @@ class SqlStorage:
         return (
             self._insert(table).values(**values).on_conflict_do_update(index_elements=keys, set_=changed, where=where)
         )
-
-
-@dataclass(frozen=True)
-class _Exchange:
-    """An answer and the questions that go out for it, at the desk of one person."""
-
-    desk: SqlDesk
-    answer: Answer  # number 0 until it is in the table
-    dealt: list[Question] = field(default_factory=list)
-
-
-def _insert_answers(connection: Connection, exchanges: list[_Exchange]) -> list[_Exchange]:
-    """Number the new answers and put them into the table.
-
-    A study's counter is the row that all its answers meet at: touched last, once for all of them, and held only for
-    the commit.
-    """
-    new: dict[int, list[_Exchange]] = {}
-    for exchange in exchanges:
-        if not exchange.answer.number:
-            new.setdefault(exchange.desk.study_id, []).append(exchange)
-    numbered: dict[int, _Exchange] = {}
-    for study_id in sorted(new):  # in one order everywhere, so that no two writers wait for one another
-        counted = {"study": study_id, "new": len(new[study_id])}
-        first = connection.execute(_COUNT_ANSWERS, counted).scalar_one() - len(new[study_id]) + 1
-        for number, exchange in enumerate(new[study_id], start=first):
-            numbered[id(exchange)] = replace(exchange, answer=replace(exchange.answer, number=number))
-    values = []
-    for exchange in numbered.values():
-        assert exchange.desk.answered is not None
-        values.append(_answer_values(exchange.desk.study_id, exchange.answer, exchange.desk.answered))
-    if values:
-        connection.execute(_ADD_ANSWER, values)
-    return [numbered.get(id(exchange), exchange) for exchange in exchanges]
-
-
-def _insert_items(connection: Connection, study_id: int, kept: Sequence[Item], attached: Sequence[ItemFile]) -> None:
-    values = [{"study_id": study_id, "position": i, **item.to_json()} for i, item in enumerate(kept)]
-    if values:
-        connection.execute(sa.insert(items), values)
-    for file in attached:
-        connection.execute(
-            sa.insert(files).values(study_id=study_id, path=file.path, content_type=file.content_type, data=file.data)
-        )
-
-
-def _insert_questions(connection: Connection, packed: list[dict[str, Any]]) -> None:
-    """Hundreds of rows a second come this way, and on SQLite everybody waits for them: straight to the driver."""
-    if packed:
-        text, names = _insert_text(connection.dialect, tuple(packed[0]))
-        connection.exec_driver_sql(text, packed if names is None else [tuple(row[n] for n in names) for row in packed])
-
-
-@lru_cache
-def _insert_text(dialect: sa.Dialect, columns: tuple[str, ...]) -> tuple[str, list[str] | None]:
-    """The statement in the database's own words, and the order of its values where they go by place."""
-    compiled = sa.insert(questions).compile(dialect=dialect, column_keys=list(columns))
-    return str(compiled), compiled.positiontup if dialect.positional else None
-
-
-def _withdraw_open(connection: Connection, study_id: int, last: int) -> None:
-    """Take train questions up to number `last` off the queue; those handed out before stay: a late answer may come."""
-    where = (questions.c.study_id == study_id) & (questions.c.state == "open") & (questions.c.purpose == "train")
-    where &= questions.c.copy_of.is_(None) & (questions.c.number <= last)
-    asked = questions.c.asked_at.is_not(None)
-    connection.execute(sa.update(questions).where(where & asked).values(state="withdrawn"))
-    connection.execute(sa.delete(questions).where(where & ~asked))
-
-
-def _never_asked(question_id: str, study: str) -> UnknownQuestionError:
-    return UnknownQuestionError(f'Question "{question_id}" was never asked in study "{study}".')
-
-
-def _refuse_second(desk: SqlDesk, answer: Answer, handed_out: bool) -> None:
-    """One person answers a question once; somebody it was not handed to cannot answer it after another."""
-    for earlier in desk.run(_ANSWERS_TO, asked=answer.question_id):
-        if earlier.respondent == answer.respondent or (not handed_out and earlier.outcome != "skipped"):
-            raise second_answer(rows.answer(earlier))
-
-
-def _answer_values(study_id: int, answer: Answer, question: Question) -> dict[str, Any]:
-    key = key_of(question.query, question.kind)
-    return {**answer.to_json(), "study_id": study_id, "purpose": question.purpose, "query_key": key}
-
-
-def _answered(connection: Connection, study: str, where: sa.ColumnElement[bool]) -> list[Answered]:
-    labelled = [column.label(f"answer_{column.name}") for column in answers.c]
-    both = answers.join(
-        questions, (answers.c.study_id == questions.c.study_id) & (answers.c.question_id == questions.c.id)
-    )
-    found = sa.select(*questions.c, *labelled).select_from(both).where(where).order_by(answers.c.number)
-    return [Answered(rows.question(row, study), rows.answer(row, "answer_")) for row in connection.execute(found)]
-
-
-def _count_change(connection: Connection, study_id: int) -> None:
-    connection.execute(sa.update(studies).where(studies.c.id == study_id).values(n_changes=studies.c.n_changes + 1))
