@@ -1,12 +1,14 @@
 """The README says what is there."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from infonn.specs import CLASS_STRATEGIES, STRATEGIES, describe
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
 
 
 @pytest.mark.parametrize("table", [STRATEGIES, CLASS_STRATEGIES], ids=["similarity", "labels"])
@@ -19,4 +21,50 @@ def test_the_table_of_strategies_is_the_one_in_specs(table) -> None:
 
 def test_every_file_the_readme_points_to_is_there() -> None:
     targets = [part.split(")")[0] for part in README.split("](")[1:]]
-    assert not [target for target in targets if not (Path(__file__).parents[1] / target).exists()]
+    assert not [target for target in targets if not (ROOT / target).exists()]
+
+
+def cells(start: str) -> list[str]:
+    """What the row of a table says that begins with this."""
+    (row,) = [line for line in README.splitlines() if line.startswith(f"| {start}")]
+    return [cell.strip() for cell in row.strip("|").split("|")]
+
+
+@pytest.mark.parametrize(
+    ("row", "experiment", "claim"),
+    [
+        ("20 points in 2 dimensions", "beyond-mds", "mds-answers"),
+        ("73 dishes, people's answers", "beyond-food73", "food73-answers"),
+        ("a hidden metric, 25 %", "beyond-synthetic", "corrupted-answers"),
+        ("alien eggs, 2 candidates", "beyond-eggs", "eggs-2-answers"),
+    ],
+)
+def test_answers_to_a_target_are_those_of_the_results(row: str, experiment: str, claim: str) -> None:
+    results = json.loads((ROOT / "results" / experiment / "results.json").read_text())
+    (evidence,) = [found["evidence"] for found in results["claims"] if found["id"] == claim]
+    shown = cells(row)
+    assert f"({results['spec']['trials']} trials)" in shown[0]
+    assert float(shown[1].split()[-1]) == evidence["target"]
+    assert [int(count) for count in shown[2:4]] == [
+        round(evidence[method]["median"]) for method in ("Info-NN", "Random")
+    ]
+    assert shown[4].startswith("never")
+    assert evidence["Info-NN as published"]["median"] is None
+
+
+@pytest.mark.parametrize(
+    ("row", "entry"),
+    [
+        ("Score 20,000 queries by Info-NN, default", "info_nn_default"),
+        ("The same with 1,024 draws", "info_nn_distances"),
+        ("Score 20,000 queries by Info-NN-embedding", "info_nn_embedding"),
+        ("Score all rankings", "ranking_c4"),
+        ("Fit MDS", "mds_fit"),
+        ("Train 20 trials", "dml_stack"),
+        ("Add an answer to a network's draws", "laplace_update"),
+        ("Score 60,000 items to label", "label_select"),
+    ],
+)
+def test_ratios_are_those_of_the_benchmarks(row: str, entry: str) -> None:
+    measured = {found["name"]: found for found in json.loads((ROOT / "docs" / "bench.json").read_text())}
+    assert cells(row)[3] == f"{measured[entry]['ratio']:,.0f} x"
