@@ -147,15 +147,9 @@ def _number(value: float) -> str:
     size = abs(value)
     if value == int(value) and size < 1e9:
         return f"{int(value):,}"
-    return (
-        f"{value:.3f}"
-        if 0.1 <= size < 10
-        else f"{value:.1f}"
-        if 10 <= size < 100
-        else f"{value:,.0f}"
-        if size >= 100
-        else f"{value:.2g}"
-    )
+    if size < 0.1:
+        return f"{value:.2g}"
+    return f"{value:,.{3 if size < 10 else 1 if size < 100 else 0}f}"
 
 
 # --- evidence of a claim ---------------------------------------------------------------------------
