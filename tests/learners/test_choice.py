@@ -1,5 +1,7 @@
 """Side by side: the learner that foresees the answers has the say, and the say may change."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -78,6 +80,20 @@ def test_all_go_on_warm() -> None:
     assert [int(belief.state[f"{place}.seen"][0]) for place in (0, 1)] == [31, 31]
     again = learner.fit(answers, np.random.default_rng(1), start)
     assert np.array_equal(belief.draws, again.draws)
+
+
+def test_less_effort_is_less_effort_of_each() -> None:
+    """What a worker asks for under a crowd: features or not."""
+    features = np.random.default_rng(1).standard_normal((15, 2))
+    answers = answered(features, 30)
+    learner = posterior(15, features=features, **QUICK)
+    quick = replace(learner, effort=0.1)
+    alone = replace(learner.learners[LINEAR], effort=0.1)
+    belief = quick.fit(answers, np.random.default_rng(0))
+    seed = np.random.default_rng(0).integers(2**63, size=2)[LINEAR]
+    expected = alone.fit(answers, np.random.default_rng(seed))
+    assert np.array_equal(belief.state[f"{LINEAR}.parameters"], expected.state["parameters"])
+    assert not np.array_equal(learner.fit(answers, np.random.default_rng(0)).draws, belief.draws)
 
 
 def test_without_features_or_with_an_embedder_there_is_no_choice() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator, default_rng
@@ -35,13 +35,14 @@ class Choice:
     """
 
     learners: tuple[Posterior, ...]
+    effort: float = 1.0  # of each of them
 
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
         """The belief of the learner that has the say, fitted beside those that may still take it."""
         had, places = self._standing(start)
         seeds = rng.integers(2**63, size=len(self.learners))
         beliefs = {
-            place: self.learners[place].fit(answers, default_rng(seeds[place]), _part(start, place)) for place in places
+            place: self._learner(place).fit(answers, default_rng(seeds[place]), _part(start, place)) for place in places
         }
         states = {place: belief.state or {} for place, belief in beliefs.items()}
         nats = {place: COUNTED * len(answers) * float(state[FORESEEN]) for place, state in states.items()}
@@ -53,6 +54,10 @@ class Choice:
         return Belief(
             belief.embedding, belief.draws, response=belief.response, state={**kept, CHOSEN: np.array(chosen)}
         )
+
+    def _learner(self, place: int) -> Posterior:
+        learner = self.learners[place]
+        return learner if self.effort == 1 else replace(learner, effort=self.effort)
 
     def _standing(self, start: Belief | None) -> tuple[int, list[int]]:
         """Who has the say, and who is still fitted; the first and all at the beginning."""
