@@ -8,7 +8,7 @@ remembers it. Nothing here is inherited from: a part has the right method, or is
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -134,7 +134,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class Serving:
-    """How a study's questions are dealt to people. `draw` makes a random question of the given purpose."""
+    """How a study's questions are dealt to people. `draw` makes random questions of a purpose, one after another."""
 
     lease_s: float = 600.0
     hold_out: float = 0.0  # share of questions that are random and never train
@@ -144,7 +144,7 @@ class Serving:
     per_person: int | None = None
     practice: tuple[Question, ...] = ()
     catch: Mapping[int, Question] = field(default_factory=dict)  # position in a person's sequence -> question
-    draw: Callable[[Purpose], Question | None] | None = None
+    draw: Callable[[Purpose], Iterator[Question]] | None = None
     seed: int = 0
 
     def purpose_at(self, respondent: str, position: int) -> Purpose:

@@ -229,11 +229,9 @@ def drawer():
     numbers = itertools.count(100_000)
 
     def draw(purpose):
-        number = next(numbers)
-        query = (number % 12, *[(number * k + k) % 11 + 12 for k in (1, 2, 3)])
-        return question(
-            number, query=(query[0], 20 + number, 21 + number, 22 + number), purpose=purpose, strategy_used="random"
-        )
+        for number in numbers:
+            query = (number % 12, 20 + number, 21 + number, 22 + number)
+            yield question(number, query=query, purpose=purpose, strategy_used="random")
 
     return draw
 
@@ -273,6 +271,22 @@ def test_a_dry_queue_falls_back_to_a_random_question_stored_as_such(storage) -> 
     counts = storage.counts("s")
     assert (counts.asked, counts.fallback) == (3, 2)
     assert storage.serve("s", "bert", 3, Serving(60)) == []
+
+
+def test_random_questions_go_on_until_a_person_has_seen_all(storage) -> None:
+    rng, numbers = np.random.default_rng(0), itertools.count()
+
+    def draw(purpose):
+        for item in rng.permutation(12).tolist():
+            yield question(next(numbers), query=(item, 20, 21, 22), purpose=purpose)
+
+    serving = Serving(60, hold_out=0.5, draw=draw)
+    asked, served = [], storage.serve("s", "anna", 1, serving)
+    while served:
+        asked.append(served[0].query[0])
+        _, served, _ = storage.exchange("s", answer(served[0].id), 1, serving)
+    assert sorted(asked) == list(range(12))
+    assert storage.serve("s", "bert", 1, serving) != []
 
 
 def test_overlap_asks_the_same_query_of_several_people(storage) -> None:

@@ -168,3 +168,15 @@ def test_images_are_served_from_the_studys_own_items_alone(site) -> None:
     assert reply.headers["x-content-type-options"] == "nosniff"
     for path in ("items/1/image", "items/9/image", "items/0/audio", "items/0/features", "items/..%2f..%2fetc/image"):
         assert site.client.get(f"/api/p/{'k' * 22}/{path}").status_code in (404, 422)
+
+
+def test_everybody_is_asked_for_every_label_in_a_small_study(site) -> None:
+    tables = {"queries": {"classes": ["a", "b"], "first": 20}, "people": {"hold_out": 0.9, "prefetch": 0}}
+    key = site.study(study={"name": "s", "task": "labels"}, **tables)
+    assert len({question.query for question in site.storage.questions("s")}) == 12  # first ones are all different
+    for _ in range(5):
+        person, items = site.person(key), []
+        while person.questions:
+            items.append(person.questions[0]["reference"]["name"])
+            person.answer()
+        assert sorted(items) == sorted(f"item {i}" for i in range(12))

@@ -11,8 +11,6 @@ from infonn.framework import Serving
 from infonn.queries import Kind
 from infonn.records import Purpose, Question
 
-_DRAWS = 20  # tries to draw a query this person has not seen
-
 
 class Desk(Protocol):
     """What dealing needs to know and do for one person, within one transaction."""
@@ -33,7 +31,9 @@ class Desk(Protocol):
         With `copies`, only among the copies made for overlap."""
         ...
 
-    def has_answered(self, key: str) -> bool: ...
+    def seen(self) -> set[str]:
+        """The keys of what this person answered."""
+        ...
 
     def add(self, questions: Sequence[Question]) -> None: ...
 
@@ -94,12 +94,9 @@ def _drawn(
     """A random question: every hold-out question is one, train questions meant to be, or when the queue is dry."""
     if serving.draw is None:
         return None
-    for _ in range(_DRAWS):
-        question = serving.draw(purpose)
-        if question is None:
-            return None
-        key = key_of(question.query, question.kind)
-        if key not in keys and (serving.repeats or not desk.has_answered(key)):
+    old = keys if serving.repeats else keys | desk.seen()
+    for question in serving.draw(purpose):
+        if key_of(question.query, question.kind) not in old:
             if strategy_asked is not None:
                 question = replace(question, strategy_asked=strategy_asked)
             desk.add([question])

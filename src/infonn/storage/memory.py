@@ -465,12 +465,12 @@ class _MemoryDesk:
             if copies and question.copy_of is None:
                 continue
             key = key_of(question.query, question.kind)
-            if key not in keys and (repeats or not self.has_answered(key)):
+            if key not in keys and (repeats or key not in self.seen()):
                 return question
         return None
 
-    def has_answered(self, key: str) -> bool:
-        return key in self.kept.seen.get(self.respondent, ())
+    def seen(self) -> set[str]:
+        return self.kept.seen.get(self.respondent, set())
 
     def add(self, questions: Sequence[Question]) -> None:
         self.storage.add_questions(self.study, questions)

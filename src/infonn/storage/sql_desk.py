@@ -28,11 +28,7 @@ _THE_QUESTION = _OF_STUDY & (questions.c.id == _QUESTION)
 _THE_LEASE = (leases.c.study_id == _STUDY) & (leases.c.question_id == _QUESTION) & (leases.c.respondent == _RESPONDENT)
 
 
-def _answered_already(key: sa.ColumnElement[Any]) -> sa.Exists:
-    same = (answers.c.study_id == _STUDY) & (answers.c.respondent == _RESPONDENT) & (answers.c.query_key == key)
-    return sa.exists().where(same & ~answers.c.undone)
-
-
+_ANSWERED = (answers.c.study_id == _STUDY) & (answers.c.respondent == _RESPONDENT) & ~answers.c.undone
 _HELD = (
     sa.select(questions)
     .where(_OF_STUDY & (questions.c.respondent == _RESPONDENT) & questions.c.state.in_(("leased", "open")))
@@ -40,7 +36,7 @@ _HELD = (
     .order_by(questions.c.asked_at, questions.c.number)
     .with_for_update()
 )
-_HAS_ANSWERED = sa.select(_answered_already(bindparam("key", type_=sa.Text)))
+_SEEN = sa.select(answers.c.query_key).where(_ANSWERED)
 _ADD = sa.insert(questions)
 _LEASE_QUESTION = (
     sa.update(questions)
@@ -90,7 +86,7 @@ def _next_open(repeats: bool, copies: bool) -> sa.Select[Any]:
     if copies:
         where &= questions.c.copy_of.is_not(None)
     if not repeats:
-        where &= ~_answered_already(questions.c.query_key)
+        where &= ~sa.exists().where(_ANSWERED & (answers.c.query_key == questions.c.query_key))
     found = sa.select(questions).where(where).order_by(questions.c.number).limit(1)
     return found.with_for_update(skip_locked=True)
 
@@ -127,10 +123,9 @@ class SqlDesk:
         row = self.run(_next_open(repeats, copies), purpose=purpose, keys=sorted(keys)).first()
         return None if row is None else rows.question(row, self.study)
 
-    def has_answered(self, key: str) -> bool:
-        if self.answered is not None and key == key_of(self.answered.query, self.answered.kind):
-            return True
-        return bool(self.run(_HAS_ANSWERED, key=key).scalar())
+    def seen(self) -> set[str]:
+        just_now = [] if self.answered is None else [key_of(self.answered.query, self.answered.kind)]
+        return {*self.run(_SEEN).scalars(), *just_now}
 
     def add(self, new: Sequence[Question]) -> None:
         if new:

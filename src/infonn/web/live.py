@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from infonn.queries import padded_queries
 from infonn.records import Item, Purpose, Question, StudyRecord
 from infonn.specs import build_task, check_spec
 
+_DRAWN = (20, 20_000)  # random queries at a time: the second lot is for people who have seen nearly all
 _FRESH_S = 1.0  # how long a change by the owner may take to reach participants
 
 
@@ -107,12 +108,14 @@ def serving_of(record: StudyRecord, spec: Mapping[str, Any], items: Sequence[Ite
     _check_people(people)
     rng = np.random.default_rng()  # which random question a person gets need not be repeatable; it is on record
 
-    def draw(purpose: Purpose) -> Question | None:
-        drawn = task.first_queries(1, rng)
-        if not len(drawn):
-            return None
+    def draw(purpose: Purpose) -> Iterator[Question]:
         used = {"strategy_asked": spec["strategy"]["name"] if purpose == "train" else "random"}
-        return _question(record, spec, items, task, tuple(int(i) for i in drawn[0]), purpose, **used)
+        drawn: set[tuple[int, ...]] = set()
+        for lot in _DRAWN:
+            for query in map(tuple, task.first_queries(lot, rng).tolist()):
+                if query not in drawn:
+                    drawn.add(query)
+                    yield _question(record, spec, items, task, query, purpose, **used)
 
     def fixed(entry: Mapping[str, Any], purpose: Purpose) -> Question:
         query, expected = _named_query(entry, items)

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import islice
 from math import factorial
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import quote
@@ -447,7 +448,7 @@ def put_study(storage: LiveStorage, spec: dict[str, Any], items: ItemSet, files:
     draw = serving_for(storage, record, items.items).draw
     storage.create_study(record, items.items, items.features, files)
     if draw is not None:  # the first questions are random by plan, and there before a worker has looked
-        drawn = [question for _ in range(record.spec["queries"]["first"]) if (question := draw("train")) is not None]
+        drawn = islice(draw("train"), record.spec["queries"]["first"])
         storage.add_questions(record.name, [replace(question, strategy_asked="random") for question in drawn])
     return record
 

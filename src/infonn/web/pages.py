@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -119,9 +120,8 @@ def preview(name: str, request: Request, server: ServerOf) -> Response:
         study = None
     if study is None:
         return _message("en", "not_found", 404)
-    practice = list(study.serving.practice)
-    drawn = [study.serving.draw("train") for _ in range(PREVIEWED)] if study.serving.draw else []
-    questions = practice + [question for question in drawn if question is not None]
+    drawn = study.serving.draw("train") if study.serving.draw else ()
+    questions = [*study.serving.practice, *islice(drawn, PREVIEWED)]
     return _participant_page(study, [question_view(study, question).model_dump() for question in questions])
 
 
