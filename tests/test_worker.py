@@ -17,7 +17,7 @@ from infonn.specs import items_of, load_study
 from infonn.storage.memory import MemoryStorage
 from infonn.storage.sql import SqlStorage
 from infonn.web.live import serving_for
-from infonn.web.owners import put_study
+from infonn.web.transfer import put_study
 from infonn.worker import Worker
 
 NAMES = [(f"item {i}", None) for i in range(15)]

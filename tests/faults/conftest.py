@@ -10,7 +10,7 @@ import pytest
 from infonn.bench.load import Crowd, Plan, visit
 from infonn.bench.processes import free_port, server, wait_until_up, worker
 from infonn.specs import items_of, load_study, open_live_storage
-from infonn.web.owners import put_study
+from infonn.web.transfer import put_study
 
 N_ITEMS = 20
 

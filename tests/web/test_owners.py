@@ -197,7 +197,7 @@ def test_the_owner_sees_what_random_questions_gave_beside_chosen_ones(site, monk
 
 
 def test_without_a_worker_the_owner_is_told(site, monkeypatch) -> None:
-    monkeypatch.setattr("infonn.web.owners.WORKER_SILENT_S", -1.0)
+    monkeypatch.setattr("infonn.web.status.WORKER_SILENT_S", -1.0)
     key = site.study(queries={"first": 2})
     answer_all(site, key, 10)
     warnings = " ".join(site.get("/api/studies/s/status")["warnings"])

@@ -17,7 +17,8 @@ from infonn.errors import MissingPartError
 from infonn.framework import LiveStorage
 from infonn.records import Item, ItemFile
 from infonn.specs import open_live_storage
-from infonn.web.owners import put_study, study_status
+from infonn.web.status import study_status
+from infonn.web.transfer import put_study
 
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),

@@ -15,8 +15,9 @@ import numpy as np
 from infonn.bench.load import Crowd, Plan, visit
 from infonn.bench.processes import free_port, server, wait_until_up
 from infonn.specs import items_of, open_live_storage
-from infonn.web.owners import put_study, study_status
 from infonn.web.security import reset_owner_token
+from infonn.web.status import study_status
+from infonn.web.transfer import put_study
 
 
 def bench_serve(

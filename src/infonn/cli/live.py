@@ -64,7 +64,7 @@ def create(
 ) -> None:
     """Create a study that people answer, and show its participants' link."""
     from infonn.specs import open_live_storage, read_spec
-    from infonn.web.owners import put_study
+    from infonn.web.transfer import put_study
     from infonn.web.uploads import items_in
 
     spec = read_spec(settings) if settings is not None else {}
@@ -102,7 +102,7 @@ def list_studies(storage: Storage = STORAGE) -> None:
 def status(name: Name, storage: Storage = STORAGE) -> None:
     """Where a study stands."""
     from infonn.specs import open_live_storage
-    from infonn.web.owners import study_status
+    from infonn.web.status import study_status
 
     opened = open_live_storage(storage)
     shown = study_status(opened, opened.study(name)).model_dump()
@@ -126,7 +126,7 @@ def export(
     from infonn.errors import DataError
     from infonn.formats import bundle
     from infonn.specs import load_study, open_live_storage
-    from infonn.web.owners import bundle_of, exported
+    from infonn.web.transfer import bundle_of, exported
 
     opened = open_live_storage(storage)
     record = opened.study(name)
@@ -157,7 +157,7 @@ def import_file(
     """Read earlier answers into a study, or a whole study from one file."""
     from infonn.errors import DataError
     from infonn.specs import open_live_storage
-    from infonn.web.owners import imported, restored
+    from infonn.web.transfer import imported, restored
 
     endings = {".zip": "bundle", ".jsonl": "jsonl", ".npz": "cblearn", ".parquet": "parquet"}
     chosen = format.value if format is not None else endings.get(file.suffix.lower(), "csv")

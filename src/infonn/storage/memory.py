@@ -6,7 +6,7 @@ import math
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from threading import RLock
 from typing import Any, Literal
 
@@ -29,45 +29,16 @@ from infonn.records import (
     second_answer,
 )
 from infonn.storage.desk import deal, key_of
+from infonn.storage.memory_desk import Kept, MemoryDesk, Person, release_expired, state_of
 
 AT_WORK_S = 120.0
-
-
-@dataclass
-class _Study:
-    record: StudyRecord
-    items: list[Item]
-    features: FloatArray | None
-    files: dict[str, ItemFile]
-    questions: dict[str, Question] = field(default_factory=dict)  # in the order of the queue
-    states: dict[str, str] = field(default_factory=dict)  # open, leased, answered, withdrawn
-    leases: dict[tuple[str, str], float] = field(default_factory=dict)  # question, respondent -> end
-    answers: dict[str, Answer] = field(default_factory=dict)  # in the order of arrival
-    of_question: dict[str, list[str]] = field(default_factory=dict)  # question -> ids of its answers
-    seen: dict[str, set[str]] = field(default_factory=dict)  # respondent -> keys answered
-    waiting: dict[str, None] = field(default_factory=dict)  # questions open or leased, in the order of the queue
-    people: dict[str, _Person] = field(default_factory=dict)
-    details: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    rounds: dict[int, Round] = field(default_factory=dict)
-    models: dict[int, Mapping[str, Any]] = field(default_factory=dict)
-    notes: dict[str, Any] = field(default_factory=dict)
-    claim: tuple[str, float] = ("", -math.inf)
-    changes: int = 0
-
-
-@dataclass
-class _Person:
-    record: Respondent
-    n_done: int = 0
-    n_practice: int = 0
-    n_catch: int = 0
 
 
 class MemoryStorage:
     """One process, no file. Every method takes the lock, so threads may share it."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        self._studies: dict[str, _Study] = {}
+        self._studies: dict[str, Kept] = {}
         self._settings: dict[str, str] = {}
         self._lock = RLock()
         self._clock = clock
@@ -85,7 +56,7 @@ class MemoryStorage:
             if record.name in self._studies:
                 raise StudyError(f'Study "{record.name}" exists already. Load it with load_if_exists=True.')
             record = replace(record, created_at=record.created_at or self._clock())
-            self._studies[record.name] = _Study(record, list(items), features, {file.path: file for file in files})
+            self._studies[record.name] = Kept(record, list(items), features, {file.path: file for file in files})
 
     def study(self, name: str) -> StudyRecord:
         return self._get(name).record
@@ -162,11 +133,7 @@ class MemoryStorage:
 
     def add_questions(self, study: str, questions: Sequence[Question]) -> None:
         with self._lock:
-            kept = self._get(study)
-            for question in questions:
-                kept.questions[question.id] = question
-                kept.states[question.id] = "open"
-                kept.waiting[question.id] = None
+            self._get(study).add(questions)
 
     def take(self, study: str, respondent: str, n: int, lease_s: float) -> list[Question]:
         return self.serve(study, respondent, n, Serving(lease_s))
@@ -181,7 +148,7 @@ class MemoryStorage:
     def replace_open(self, study: str, questions: Sequence[Question]) -> None:
         with self._lock:
             kept, now = self._get(study), self._clock()
-            _release_expired(kept, now)
+            release_expired(kept, now)
             for question_id in list(kept.waiting):
                 question = kept.questions[question_id]
                 if kept.states[question_id] == "open" and question.purpose == "train" and question.copy_of is None:
@@ -205,7 +172,7 @@ class MemoryStorage:
             kept, now = self._get(study), self._clock()
             if state == "all":
                 return list(kept.questions.values())
-            return [question for question in kept.questions.values() if _state(kept, question, now) == state]
+            return [question for question in kept.questions.values() if state_of(kept, question, now) == state]
 
     def question(self, study: str, question_id: str) -> Question:
         question = self._get(study).questions.get(question_id)
@@ -235,7 +202,7 @@ class MemoryStorage:
             desk.leave()
             return stored, dealt, desk.n_done
 
-    def _accept(self, desk: _MemoryDesk, answer: Answer, must_hold: bool) -> Answer:
+    def _accept(self, desk: MemoryDesk, answer: Answer, must_hold: bool) -> Answer:
         kept = desk.kept
         before = kept.answers.get(answer.id)
         if before is not None:
@@ -244,7 +211,7 @@ class MemoryStorage:
                     f'Answer id "{answer.id}" belongs to another answer; this one was not stored.'
                 )
             return before
-        question = self.question(desk.study, answer.question_id)
+        question = self.question(desk.kept.record.name, answer.question_id)
         lease_end = kept.leases.get((question.id, answer.respondent))
         if must_hold and lease_end is None:
             raise UnknownQuestionError(f'Question "{question.id}" was not handed to participant {answer.respondent}.')
@@ -267,7 +234,7 @@ class MemoryStorage:
         return stored
 
     @staticmethod
-    def _keep(kept: _Study, answer: Answer, question: Question) -> None:
+    def _keep(kept: Kept, answer: Answer, question: Question) -> None:
         kept.answers[answer.id] = answer
         kept.of_question.setdefault(question.id, []).append(answer.id)
         kept.seen.setdefault(answer.respondent, set()).add(key_of(question.query, question.kind))
@@ -419,112 +386,19 @@ class MemoryStorage:
 
     # --- inside ------------------------------------------------------------------------------------
 
-    def _get(self, name: str) -> _Study:
+    def _get(self, name: str) -> Kept:
         if name not in self._studies:
             known = ", ".join(sorted(self._studies)) or "none"
             raise StudyError(f'There is no study "{name}". Known studies: {known}.')
         return self._studies[name]
 
-    def _person(self, kept: _Study, name: str) -> _Person:
+    def _person(self, kept: Kept, name: str) -> Person:
         if name not in kept.people:
-            kept.people[name] = _Person(Respondent(name, self._clock(), self._clock()))
+            kept.people[name] = Person(Respondent(name, self._clock(), self._clock()))
         return kept.people[name]
 
-    def _desk(self, study: str, respondent: str) -> _MemoryDesk:
+    def _desk(self, study: str, respondent: str) -> MemoryDesk:
         kept = self._get(study)
         person = self._person(kept, respondent)
         counters = (person.n_done, person.n_practice, person.n_catch)
-        return _MemoryDesk(self, study, kept, respondent, self._clock(), *counters)
-
-
-@dataclass
-class _MemoryDesk:
-    """A `Desk` while the storage's lock is held."""
-
-    storage: MemoryStorage
-    study: str
-    kept: _Study
-    respondent: str
-    now: float
-    n_done: int
-    n_practice: int
-    n_catch: int
-    n_dealt: int = 0
-
-    def held(self) -> list[Question]:
-        waiting = [self.kept.questions[question_id] for question_id in self.kept.waiting]
-        mine = [question for question in waiting if question.respondent == self.respondent and _was_given(question)]
-        return sorted(mine, key=lambda question: question.asked_at or 0.0)
-
-    def next_open(self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool) -> Question | None:
-        _release_expired(self.kept, self.now)
-        for question_id in self.kept.waiting:
-            question = self.kept.questions[question_id]
-            if self.kept.states[question_id] != "open" or question.purpose != purpose:
-                continue
-            if copies and question.copy_of is None:
-                continue
-            key = key_of(question.query, question.kind)
-            if key not in keys and (repeats or key not in self.seen()):
-                return question
-        return None
-
-    def seen(self) -> set[str]:
-        return self.kept.seen.get(self.respondent, set())
-
-    def add(self, questions: Sequence[Question]) -> None:
-        self.storage.add_questions(self.study, questions)
-
-    def lease(self, question: Question, lease_s: float) -> Question:
-        again = question.respondent == self.respondent and question.asked_at is not None
-        leased = replace(
-            question,
-            respondent=self.respondent,
-            asked_at=question.asked_at if again else self._instant(),
-            lease_until=self.now + lease_s,
-            unseen_answers=question.unseen_answers if again else self._unseen(question),
-        )
-        self.kept.questions[question.id] = leased
-        self.kept.states[question.id] = "leased"
-        self.kept.leases[question.id, self.respondent] = self.now + lease_s
-        return leased
-
-    def _instant(self) -> float:
-        """Now, a microsecond later for each further question: their order is the order in which they were dealt."""
-        self.n_dealt += 1
-        return self.now + 1e-6 * (self.n_dealt - 1)
-
-    def leave(self) -> None:
-        person = self.kept.people[self.respondent]
-        person.n_done, person.n_practice, person.n_catch = self.n_done, self.n_practice, self.n_catch
-        person.record = replace(person.record, seen_at=self.now)
-
-    def _unseen(self, question: Question) -> int:
-        if question.purpose != "train" or not question.model_version:
-            return 0
-        later = list(self.kept.answers.values())[question.model_version :]
-        return sum(
-            self.kept.questions[answer.question_id].purpose == "train"
-            and answer.outcome == "answered"
-            and not answer.undone
-            for answer in later
-        )
-
-
-def _was_given(question: Question) -> bool:
-    return question.asked_at is not None or question.purpose in ("catch", "practice")
-
-
-def _release_expired(kept: _Study, now: float) -> None:
-    """Return questions to the queue whose lease has ended, or was given before the clock was set back."""
-    for question_id in kept.waiting:
-        if kept.states[question_id] == "leased" and _state(kept, kept.questions[question_id], now) == "open":
-            kept.states[question_id] = "open"
-
-
-def _state(kept: _Study, question: Question, now: float) -> str:
-    state = kept.states[question.id]
-    if state != "leased" or question.lease_until is None or question.asked_at is None:
-        return state
-    until, length = question.lease_until, question.lease_until - question.asked_at
-    return "open" if until <= now or until > now + 2 * length else "leased"
+        return MemoryDesk(kept, respondent, self._clock(), *counters)

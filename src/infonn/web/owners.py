@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import replace
-from itertools import islice
 from math import factorial
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, File, Form, HTTPException, Path, Query, Request, Response, UploadFile
@@ -16,20 +14,10 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from infonn import __version__
 from infonn.datasets.items import ItemSet
-from infonn.errors import DataError, StudyError, unknown_name
-from infonn.formats import bundle, cblearn, next, salmon
-from infonn.formats.csv import (
-    answer_rows,
-    read_csv,
-    read_json_lines,
-    read_parquet,
-    write_csv,
-    write_json_lines,
-    write_parquet,
-)
-from infonn.framework import Answered, LiveStorage
+from infonn.errors import DataError, StudyError
+from infonn.formats import bundle
 from infonn.records import ItemFile, StudyRecord
-from infonn.specs import check_spec, items_of, new_record
+from infonn.specs import check_spec, items_of
 from infonn.web.live import serving_for
 from infonn.web.messages import (
     AccuracyOut,
@@ -52,14 +40,13 @@ from infonn.web.messages import (
     StudyIn,
     StudyOut,
 )
-from infonn.web.outlook import outlook, percent
+from infonn.web.outlook import outlook
 from infonn.web.people import people_table
 from infonn.web.security import COOKIE, LOGIN_S
 from infonn.web.server import Server, server_of
+from infonn.web.status import study_status
+from infonn.web.transfer import ExportFormat, bundle_of, exported, imported, put_study, restored
 from infonn.web.uploads import items_from_uploads
-
-FALLBACK_WARNING = 0.01  # share of fallback questions above which the owner is told
-WORKER_SILENT_S = 30.0
 
 router = APIRouter(
     prefix="/api",
@@ -310,8 +297,6 @@ def purge_details(record: Stored, server: ServerOf) -> CountOut:
 
 # --- export and import -----------------------------------------------------------------------------
 
-ExportFormat = Literal["csv", "jsonl", "parquet", "salmon", "next", "cblearn"]
-
 
 @router.get(
     "/studies/{name}/export",
@@ -347,110 +332,6 @@ async def import_answers(
     data = await file.read()
     n_read, n_new = await _in_thread(imported, server.storage, record, data, format)
     return ImportOut(imported=n_new, known=n_read - n_new)
-
-
-# --- shared with the command line ------------------------------------------------------------------
-
-
-def study_status(storage: LiveStorage, record: StudyRecord) -> StatusOut:
-    counts, notes = storage.counts(record.name), storage.notes(record.name)
-    kept = storage.load_model(record.name)
-    model = None if kept is None else kept[1]
-    worker = notes.get("worker", {})
-    share = counts.fallback / counts.asked if counts.asked else 0.0
-    warnings = []
-    if share > FALLBACK_WARNING:
-        warnings.append(
-            f"{percent(share, 1)} of the questions ({counts.fallback} of {counts.asked}) were random because the queue "
-            "had run dry. Start another worker, or ask fewer people at once."
-        )
-    silent = time.time() - max(worker.get("at", 0.0), record.created_at) > WORKER_SILENT_S
-    if not record.archived and silent:
-        warnings.append("No worker looks after this study: questions are random. Run `infonn work`, or `infonn serve`.")
-    values = counts.to_json()
-    return StatusOut(
-        name=record.name,
-        archived=record.archived,
-        answers=values.pop("answered"),
-        goal=record.spec.get("budget", {}).get("answers", 0),
-        **values,
-        fallback_share=share,
-        model_answers=None if model is None else int(model["n_answers"]),
-        model_at=None if model is None else float(model["at"]),
-        fit_seconds=None if model is None else float(model["seconds"]),
-        up_to_date=model is not None and list(model["revision"]) == list(storage.revision(record.name)),
-        worker_seen_at=worker.get("at"),
-        warnings=warnings,
-        error=notes.get("error"),
-    )
-
-
-def exported(storage: LiveStorage, record: StudyRecord, format: str) -> tuple[bytes, str, str]:
-    """(bytes, content type, file ending) of a study's answers."""
-    names = [item.name for item in storage.items(record.name)]
-    if format in ("csv", "jsonl", "parquet"):
-        excluded = {person.name for person in storage.respondents(record.name) if person.excluded}
-        rows = answer_rows(storage.answers(record.name, None, everything=True), names, excluded)
-        if format == "csv":
-            return write_csv(rows).encode(), "text/csv; charset=utf-8", ".csv"
-        if format == "jsonl":
-            return write_json_lines(rows).encode(), "application/x-ndjson", ".jsonl"
-        return write_parquet(rows), "application/octet-stream", ".parquet"
-    answered = [pair for pair in storage.answers(record.name, None) if pair.question.purpose in ("train", "hold_out")]
-    if format == "salmon":
-        return salmon.write(answered, names, record.created_at).encode(), "text/csv; charset=utf-8", "-salmon.csv"
-    if format == "next":
-        return next.write(answered, names, record.name).encode(), "text/csv; charset=utf-8", "-next.csv"
-    if format == "cblearn":
-        return cblearn.write(answered, names), "application/octet-stream", "-cblearn.npz"
-    raise unknown_name("Format", format, get_args(ExportFormat))
-
-
-def imported(storage: LiveStorage, record: StudyRecord, data: bytes, format: str) -> tuple[int, int]:
-    """Answers read and answers new."""
-    names = [item.name for item in storage.items(record.name)]
-    of_text = {"csv": read_csv, "jsonl": read_json_lines, "salmon": salmon.read, "next": next.read}
-    of_bytes = {"cblearn": cblearn.read, "parquet": read_parquet}
-    if format in of_text:
-        answered = of_text[format](_text(data), record.name, names)
-    elif format in of_bytes:
-        answered = of_bytes[format](data, record.name, names)
-    else:
-        raise unknown_name("Format", format, [*of_text, *of_bytes])
-    return len(answered), storage.import_answers(record.name, _for_study(answered, record))
-
-
-def bundle_of(storage: LiveStorage, record: StudyRecord) -> bundle.Bundle:
-    files = [file for path in storage.files(record.name) if (file := storage.file(record.name, path)) is not None]
-    excluded = {person.name for person in storage.respondents(record.name) if person.excluded}
-    everything = storage.answers(record.name, None, everything=True)
-    items, features = storage.items(record.name), storage.features(record.name)
-    return bundle.Bundle(record, items, features, files, everything, excluded)
-
-
-def restored(storage: LiveStorage, data: bytes, name: str | None) -> StudyRecord:
-    """The study in a bundle, put into the storage."""
-    kept = bundle.read(data, name)
-    items = ItemSet(tuple(kept.items), kept.features)
-    record = new_record(kept.record.spec, items)
-    storage.create_study(record, kept.items, kept.features, kept.files)
-    storage.import_answers(record.name, kept.answered)
-    for person in kept.excluded:
-        storage.exclude(record.name, person)
-    return record
-
-
-def put_study(storage: LiveStorage, spec: dict[str, Any], items: ItemSet, files: list[ItemFile]) -> StudyRecord:
-    """A new study, once it is clear that its questions can be asked."""
-    record = new_record({key: value for key, value in spec.items() if value}, items)
-    if any(existing.name == record.name for existing in storage.studies()):
-        raise StudyError(f'Study "{record.name}" exists already. Use another name.')
-    draw = serving_for(storage, record, items.items).draw
-    storage.create_study(record, items.items, items.features, files)
-    if draw is not None:  # the first questions are random by plan, and there before a worker has looked
-        drawn = islice(draw("train"), record.spec["queries"]["first"])
-        storage.add_questions(record.name, [replace(question, strategy_asked="random") for question in drawn])
-    return record
 
 
 # --- inside ----------------------------------------------------------------------------------------
@@ -499,22 +380,6 @@ def _study_out(server: Server, record: StudyRecord) -> StudyOut:
 def _download(data: bytes, content_type: str, filename: str) -> Response:
     disposition = f"attachment; filename*=UTF-8''{quote(filename)}"
     return Response(data, media_type=content_type, headers={"content-disposition": disposition})
-
-
-def _text(data: bytes) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError("The file is not UTF-8 text.") from error
-
-
-def _for_study(answered: list[Answered], record: StudyRecord) -> list[Answered]:
-    """Imported questions carry the study's own kind of question."""
-    kind = record.spec.get("queries", {}).get("kind", "nearest")
-    for pair in answered:
-        if pair.question.kind != kind:
-            raise DataError(f'The file has answers of kind "{pair.question.kind}", and the study asks "{kind}".')
-    return answered
 
 
 async def _in_thread(function: Any, *arguments: Any) -> Any:

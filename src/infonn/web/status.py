@@ -1,0 +1,46 @@
+"""Where a study stands, and what its owner should know; for the owner's interface and the command line."""
+
+from __future__ import annotations
+
+import time
+
+from infonn.framework import LiveStorage
+from infonn.records import StudyRecord
+from infonn.web.messages import StatusOut
+from infonn.web.outlook import percent
+
+FALLBACK_WARNING = 0.01  # share of fallback questions above which the owner is told
+WORKER_SILENT_S = 30.0
+
+
+def study_status(storage: LiveStorage, record: StudyRecord) -> StatusOut:
+    counts, notes = storage.counts(record.name), storage.notes(record.name)
+    kept = storage.load_model(record.name)
+    model = None if kept is None else kept[1]
+    worker = notes.get("worker", {})
+    share = counts.fallback / counts.asked if counts.asked else 0.0
+    warnings = []
+    if share > FALLBACK_WARNING:
+        warnings.append(
+            f"{percent(share, 1)} of the questions ({counts.fallback} of {counts.asked}) were random because the queue "
+            "had run dry. Start another worker, or ask fewer people at once."
+        )
+    silent = time.time() - max(worker.get("at", 0.0), record.created_at) > WORKER_SILENT_S
+    if not record.archived and silent:
+        warnings.append("No worker looks after this study: questions are random. Run `infonn work`, or `infonn serve`.")
+    values = counts.to_json()
+    return StatusOut(
+        name=record.name,
+        archived=record.archived,
+        answers=values.pop("answered"),
+        goal=record.spec.get("budget", {}).get("answers", 0),
+        **values,
+        fallback_share=share,
+        model_answers=None if model is None else int(model["n_answers"]),
+        model_at=None if model is None else float(model["at"]),
+        fit_seconds=None if model is None else float(model["seconds"]),
+        up_to_date=model is not None and list(model["revision"]) == list(storage.revision(record.name)),
+        worker_seen_at=worker.get("at"),
+        warnings=warnings,
+        error=notes.get("error"),
+    )
