@@ -159,16 +159,17 @@ def test_features_come_as_npy_and_never_as_pickles(site) -> None:
 
 def test_a_worker_fits_and_the_owner_sees_it(site, monkeypatch) -> None:
     monkeypatch.setattr("infonn.keeper.REFILL_EVERY_S", 0.0)
-    key = site.study(queries={"first": 4}, learner={"name": "mds"}, people={"hold_out": 0.3})
+    monkeypatch.setattr("infonn.web.status.WORKER_SILENT_S", 3600.0)  # however slow this machine
+    key = site.study(queries={"first": 4}, learner={"name": "mds"}, people={"hold_out": 0.5})
     worker, person = Worker(site.storage), site.person(key)
-    for _ in range(12):
+    for _ in range(24):
         person.answer()
         while worker.turn():
             pass
     status = site.get("/api/studies/s/status")
     assert status["up_to_date"]
     assert status["model_answers"] == status["answers"]["train"]
-    assert status["answers"]["train"] + status["answers"]["hold_out"] == 12
+    assert status["answers"]["train"] + status["answers"]["hold_out"] == 24
     assert (status["warnings"], status["error"]) == ([], None)
     point = site.get("/api/studies/s/accuracy")["points"][-1]
     assert point["low"] <= point["accuracy"] <= point["high"]
@@ -189,7 +190,7 @@ def test_the_owner_sees_what_random_questions_gave_beside_chosen_ones(site, monk
         while worker.turn():
             pass
     compared = site.get("/api/studies/s/accuracy")["compared"]
-    assert compared[-1]["n_answers"] >= 11
+    assert compared[-1]["n_answers"] >= 5
     for sort in ("random", "chosen"):
         found = compared[-1][sort]
         assert found["low"] <= found["accuracy"] <= found["high"]
