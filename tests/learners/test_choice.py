@@ -8,7 +8,7 @@ import pytest
 from infonn.beliefs import Belief
 from infonn.errors import DataError
 from infonn.learners.choice import CHOSEN, Choice, posterior
-from infonn.learners.posterior import FORESEEN, Posterior
+from infonn.learners.posterior import Posterior
 from infonn.oracles.distances import DistanceOracle
 from infonn.queries import Answers, draw_queries
 
@@ -42,7 +42,7 @@ def test_useless_features_lose_the_say() -> None:
 
 
 class Foresees:
-    """In place of a posterior: every answer was foreseen with this log probability, mean over all."""
+    """In place of a posterior: all answers together are foreseen with this log probability."""
 
     features = None
 
@@ -50,24 +50,27 @@ class Foresees:
         self.nats = nats
 
     def fit(self, answers: Answers, rng: np.random.Generator, start: Belief | None = None) -> Belief:
-        return Belief(np.full((4, 1), self.nats), state={FORESEEN: np.array(self.nats)})
+        return Belief(np.full((4, 1), self.nats), state={"fitted": np.array(1)})
+
+    def foreseen(self, belief: Belief, answers: Answers) -> float:
+        return self.nats
 
 
-@pytest.mark.parametrize(("lead", "say"), [(0.02, 0), (0.05, 1)])
+@pytest.mark.parametrize(("lead", "say"), [(2.0, 0), (4.0, 1)])
 def test_a_small_lead_is_chance_and_changes_nothing(lead: float, say: int) -> None:
     answers = answered(np.random.default_rng(0).standard_normal((12, 2)), 100)
-    belief = Choice((Foresees(-1.0), Foresees(-1.0 + lead))).fit(answers, np.random.default_rng(0))
+    belief = Choice((Foresees(-100.0), Foresees(-100.0 + lead))).fit(answers, np.random.default_rng(0))
     assert int(belief.state[CHOSEN]) == say
-    back = Choice((Foresees(-1.0 + 0.02), Foresees(-1.0))).fit(answers, np.random.default_rng(0), belief)
+    back = Choice((Foresees(-98.0), Foresees(-100.0))).fit(answers, np.random.default_rng(0), belief)
     assert int(back.state[CHOSEN]) == say  # who has it keeps it
 
 
 def test_who_is_hopeless_is_not_fitted_any_more() -> None:
     answers = answered(np.random.default_rng(0).standard_normal((12, 2)), 100)
-    choice = Choice((Foresees(-1.0), Foresees(-0.5)))
+    choice = Choice((Foresees(-100.0), Foresees(-50.0)))
     first = choice.fit(answers, np.random.default_rng(0))
-    assert set(first.state) == {CHOSEN, f"1.{FORESEEN}"}
-    again = Choice((None, Foresees(-0.5))).fit(answers, np.random.default_rng(0), first)
+    assert set(first.state) == {CHOSEN, "1.fitted"}
+    again = Choice((None, Foresees(-50.0))).fit(answers, np.random.default_rng(0), first)
     assert int(again.state[CHOSEN]) == 1
 
 

@@ -6,6 +6,7 @@ import pytest
 from infonn.beliefs import Belief
 from infonn.errors import DataError
 from infonn.learners import posterior
+from infonn.learners.chains import left_out
 from infonn.learners.posterior import LinearDraws, Posterior, mean_embedding, mean_map, standardised
 from infonn.maths.distances import pairwise_distances, triplet_margins
 from infonn.oracles.distances import DistanceOracle
@@ -193,14 +194,31 @@ def test_draws_of_very_many_items_are_made_when_asked_for(monkeypatch: pytest.Mo
     np.testing.assert_allclose(made.draws_of(rows), held.draws_of(rows))
 
 
+def test_leaving_an_answer_out_by_weights_is_leaving_it_out() -> None:
+    rng = np.random.default_rng(0)
+    likelihood = rng.uniform(0.2, 0.9, (50, 8))  # 50 places a chain may be in, 8 answers
+    exact = 0.0
+    for answer in range(8):
+        others = np.delete(likelihood, answer, axis=1).prod(axis=1)
+        exact += np.log((others * likelihood[:, answer]).sum() / others.sum())
+    chances = likelihood.prod(axis=1)
+    chains = rng.choice(50, 200_000, p=chances / chances.sum())
+    found = left_out(np.log(likelihood[chains]))
+    assert found == pytest.approx(exact, abs=0.02)
+    assert found < np.log(likelihood[chains].mean(axis=0)).sum() - 0.1  # than to chains that have seen it
+
+
 def test_answers_are_foreseen_better_by_the_right_features() -> None:
     rng = np.random.default_rng(0)
     features = rng.standard_normal((25, 3))
     answers = answered(features, 100)
-    right = Posterior(25, features=features, **QUICK).fit(answers, np.random.default_rng(0))
-    wrong = Posterior(25, features=rng.permuted(features, axis=0), **QUICK).fit(answers, np.random.default_rng(0))
-    assert -np.log(3) < right.state["foreseen"] < 0
-    assert right.state["foreseen"] > wrong.state["foreseen"] + 0.1
+    nats = []
+    for known in (features, rng.permuted(features, axis=0)):
+        learner = Posterior(25, features=known, **QUICK)
+        nats.append(learner.foreseen(learner.fit(answers, np.random.default_rng(0)), answers))
+    right, wrong = nats
+    assert -np.log(3) < right / len(answers) < 0
+    assert right > wrong + 10
 
 
 def test_labels_and_missing_features_are_refused() -> None:

@@ -50,7 +50,6 @@ class Population:
     r_hat: float = 1.0  # largest split R-hat of the watched distances and the likelihood
     drift: float = 0.0  # change of the mean log likelihood between the halves of the moves, in its deviations
     effective: float = 1.0  # share of the chains that the last answers left effective
-    foreseen: float = 0.0  # nats: mean log probability of answers before they were seen, late ones counting more
 
 
 def fresh(target: Target, n_chains: int, rng: Generator) -> Population:
@@ -72,14 +71,10 @@ def follow(
 ) -> Population:
     """The chains under all `choices`, the first `n_seen` of which they had seen already."""
     parameters = population.parameters.copy()
-    effective, foreseen = 1.0, population.foreseen
+    effective = 1.0
     if n_seen and n_seen < len(choices):
         new = choices.take(slice(n_seen, None))
-        log_probs = kernels.answer_log_probs(
-            parameters, target.shape, target.features, new.queries, new.stages, new.n_options
-        )
-        parameters, effective = resampled(parameters, log_probs.sum(axis=1), rng)
-        foreseen = _averaged(foreseen, n_seen, log_probs)
+        parameters, effective = resampled(parameters, log_probs(parameters, target, new).sum(axis=1), rng)
     inverse_mass, step = population.inverse_mass, population.step
     pairs = _watched_pairs(target.layout.n_items)
     traces, rates = [], []
@@ -107,7 +102,7 @@ def follow(
         parameters = _divided_anew(parameters, target, rng)
     trace = np.concatenate(traces, axis=1)
     r_hat, drift = float(split_r_hat(trace).max()), _drift(trace)
-    return Population(parameters, inverse_mass, step, float(rates[-1]), r_hat, drift, effective, foreseen)
+    return Population(parameters, inverse_mass, step, float(rates[-1]), r_hat, drift, effective)
 
 
 def _divided_anew(parameters: FloatArray, target: Target, rng: Generator) -> FloatArray:
@@ -116,6 +111,26 @@ def _divided_anew(parameters: FloatArray, target: Target, rng: Generator) -> Flo
     if not (layout.offsets and layout.n_features and sd[layout.share] > 0):
         return parameters
     return divided_anew(parameters, layout, target.features, mean[layout.share], sd[layout.share], rng)
+
+
+def log_probs(parameters: FloatArray, target: Target, choices: Choices) -> FloatArray:
+    """Of each answer under each chain: (chains, answers)."""
+    found: FloatArray = kernels.answer_log_probs(
+        parameters, target.shape, target.features, choices.queries, choices.stages, choices.n_options
+    )
+    return found
+
+
+def left_out(log_probs: FloatArray) -> float:
+    """Nats: the log probability of each answer as if the chains had seen only the others, summed over the answers.
+
+    (chains, answers) -> a number. A chain that has not seen an answer would be the likelier the less it made of it, so
+    chains are weighted by 1 / probability; no weight counts more than the root of their number times the mean one
+    (truncated importance sampling, Ionides 2008).
+    """
+    weights = np.exp(log_probs.min(axis=0) - log_probs)
+    weights = np.minimum(weights, np.sqrt(len(weights)) * weights.mean(axis=0))
+    return float(np.log((weights * np.exp(log_probs)).sum(axis=0) / weights.sum(axis=0)).sum())
 
 
 def resampled(parameters: FloatArray, log_weights: FloatArray, rng: Generator) -> tuple[FloatArray, float]:
@@ -148,17 +163,6 @@ def split_r_hat(trace: FloatArray) -> FloatArray:
     within = halves.var(axis=1, ddof=1).mean(axis=0)
     between = halves.mean(axis=1).var(axis=0, ddof=1)
     return np.sqrt((half - 1) / half + between / np.maximum(within, 1e-300))
-
-
-def _averaged(foreseen: float, n_seen: int, log_probs: FloatArray) -> float:
-    """The mean log probability of answers under the chains that had not seen them: (chains, new) -> a number.
-
-    Answer number t counts in proportion to t, so what the chains foresaw when they knew little is soon forgotten.
-    """
-    predicted = np.logaddexp.reduce(log_probs, axis=0) - np.log(len(log_probs))
-    new = n_seen + 1.0 + np.arange(len(predicted))
-    old = n_seen * (n_seen + 1) / 2
-    return float((old * foreseen + (new * predicted).sum()) / (old + new.sum()))
 
 
 def _masses(squares: FloatArray, target: Target) -> FloatArray:

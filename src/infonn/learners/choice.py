@@ -1,9 +1,9 @@
-"""Several learners side by side; one that foresaw the answers clearly better takes the say from the first.
+"""Several learners side by side; one that foresees the answers clearly better takes the say from the first.
 
-Every learner predicts each answer before it sees it, so the score is a held-out likelihood that costs nobody an
-answer, and no setting has to be guessed: whether features describe the items well enough is for the answers to say.
-The questions asked are those nobody could foresee, so a small lead is chance: the say changes at 20 to 1. A learner
-that has fallen hopelessly behind is not fitted any more.
+Every learner foresees each answer from the others (its chains, weighted as if they had not seen it), so the score is
+a held-out likelihood that costs nobody an answer, and no setting has to be guessed: whether features describe the
+items well enough is for the answers to say. A small lead is chance: the say changes at 20 to 1. A learner that has
+fallen hopelessly behind is not fitted any more.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ from numpy.random import Generator, default_rng
 from infonn.arrays import FloatArray
 from infonn.beliefs import Belief
 from infonn.errors import DataError
-from infonn.learners.posterior import FORESEEN, EmbedderName, Posterior
+from infonn.learners.posterior import EmbedderName, Posterior
 from infonn.queries import Answers
 
 CHOSEN = "chosen"
-LEAD = math.log(20)  # nats by which another must have foreseen the answers better to take the say
+LEAD = math.log(20)  # nats by which another must foresee the answers better to take the say
 HOPELESS = math.log(1e9)  # nats behind the one that has it
-COUNTED = 0.75  # answers that a mean counts in effect, as a share, where the weight of number t is t
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The belief of the posterior under which the answers were likeliest before they were seen.
+    """The belief of the posterior that foresees the answers best.
 
     The first has the say until another leads clearly. The state keeps the chains of all that may still take it.
     """
@@ -45,7 +44,7 @@ class Choice:
             place: self._learner(place).fit(answers, default_rng(seeds[place]), _part(start, place)) for place in places
         }
         states = {place: belief.state or {} for place, belief in beliefs.items()}
-        nats = {place: COUNTED * len(answers) * float(state[FORESEEN]) for place, state in states.items()}
+        nats = {place: self.learners[place].foreseen(belief, answers) for place, belief in beliefs.items()}
         best = max(nats, key=lambda place: nats[place])
         chosen = best if nats[best] - nats[had] > LEAD else had
         hoping = [place for place in places if nats[chosen] - nats[place] < HOPELESS]

@@ -19,14 +19,13 @@ from numpy.random import Generator
 from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief, RowDraws
 from infonn.errors import DataError
-from infonn.learners.chains import Population, Target, follow, fresh
+from infonn.learners.chains import Population, Target, follow, fresh, left_out, log_probs
 from infonn.maths.distances import classical_scaling, pairwise_squared_distances
 from infonn.maths.embedders import Choices, Layout, choices_of, embed, scales_of
 from infonn.maths.responses import ResponseSettings
 from infonn.queries import Answers
 
 EmbedderName = Literal["free", "linear", "hybrid"]
-FORESEEN = "foreseen"  # in a belief's state: how likely answers were before they were seen
 Prior = tuple[float, float]  # mean and deviation of a normal; deviation 0 fixes
 
 # The same for every study, and wide; logs, and a logit.
@@ -87,6 +86,12 @@ class Posterior:
             n_moves = max(1, round(self.effort * n_moves))
             population = follow(_population(start), target, choices, n_seen, n_moves, self.leaps, rng)
         return self._belief(population, target.layout, answers)
+
+    def foreseen(self, belief: Belief, answers: Answers) -> float:
+        """Nats: the log probability of all answers of a fitted belief, each foreseen from the others."""
+        assert belief.state is not None
+        target, answered = self._target(answers)
+        return left_out(log_probs(belief.state["parameters"], target, choices_of(answered)))
 
     def embed(self, belief: Belief, features: FloatArray) -> FloatArray:
         """Where new items lie beside those of `belief.embedding`, by their features alone: (new, dims)."""
@@ -180,7 +185,6 @@ class Posterior:
             "r_hat": np.array(population.r_hat),
             "drift": np.array(population.drift),
             "effective": np.array(population.effective),
-            FORESEEN: np.array(population.foreseen),
         }
         embedding, draws = self._embedded(parameters)
         return Belief(embedding, draws, response=response, state=state)
@@ -260,7 +264,7 @@ def _weights(parameters: FloatArray, layout: Layout) -> FloatArray:
 def _population(start: Belief) -> Population:
     assert start.state is not None
     state = start.state
-    return Population(state["parameters"], state["inverse_mass"], float(state["step"]), foreseen=float(state[FORESEEN]))
+    return Population(state["parameters"], state["inverse_mass"], float(state["step"]))
 
 
 def _seen(start: Belief | None, answers: Answers, shape: tuple[int, int]) -> int | None:
