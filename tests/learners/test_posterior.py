@@ -1,5 +1,8 @@
 """Posterior learners: they learn, go on warm, restart when they must, and stay stable as answers grow."""
 
+from collections import Counter
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +11,7 @@ from infonn.errors import DataError
 from infonn.learners import posterior
 from infonn.learners.chains import left_out
 from infonn.learners.posterior import LinearDraws, Posterior, mean_embedding, mean_map, standardised
+from infonn.learners.warm import keys_of, seen_first
 from infonn.maths.distances import pairwise_distances, triplet_margins
 from infonn.oracles.distances import DistanceOracle
 from infonn.queries import Answers, draw_queries, no_answers
@@ -72,7 +76,7 @@ def test_warm_chains_go_on_and_repeat_with_the_seed() -> None:
     one = learner.fit(answers, np.random.default_rng(1), start)
     again = learner.fit(answers, np.random.default_rng(1), start)
     assert np.array_equal(one.draws, again.draws)
-    assert int(one.state["seen"][0]) == 41
+    assert len(one.state["seen"]) == 41
     assert not np.array_equal(one.draws, start.draws)
 
 
@@ -93,14 +97,45 @@ def test_less_effort_makes_fewer_moves_and_never_none(monkeypatch) -> None:
     assert made == [80, 10, 20, 2, 1, 1]
 
 
-def test_an_answer_taken_back_starts_the_chains_afresh() -> None:
+def test_many_answers_taken_back_start_the_chains_afresh() -> None:
     learner = Posterior(12, dims=2, **QUICK)
     answers = answered(POINTS, 40)
     start = learner.fit(answers, np.random.default_rng(0))
-    without_first = answers.take(slice(1, 40))
-    warm = learner.fit(without_first, np.random.default_rng(1), start)
-    cold = learner.fit(without_first, np.random.default_rng(1))
+    fewer = answers.take(slice(3, 40))
+    warm = learner.fit(fewer, np.random.default_rng(1), start)
+    cold = learner.fit(fewer, np.random.default_rng(1))
     assert np.array_equal(warm.draws, cold.draws)
+
+
+@pytest.mark.parametrize("features", [None, POINTS])
+def test_an_answer_taken_back_and_given_anew_leaves_the_chains_going(features: np.ndarray | None) -> None:
+    learner = Posterior(12, features, dims=2, **QUICK)
+    answers = answered(POINTS, 60)
+    wrong = replace(answers, responses=np.r_[(answers.responses[:1] + 1) % 3, answers.responses[1:]])
+    start = learner.fit(wrong, np.random.default_rng(0))
+    mended = answers.take(np.r_[1:60, 0])  # the right answer comes last
+    warm = learner.fit(mended, np.random.default_rng(1), start)
+    cold = learner.fit(mended, np.random.default_rng(1))
+    assert not np.array_equal(warm.draws, cold.draws)
+    assert accuracy(warm.embedding, POINTS) > accuracy(cold.embedding, POINTS) - 0.05
+    assert abs(learner.foreseen(warm, mended) - learner.foreseen(cold, mended)) < 6
+    in_order = learner.fit(mended, np.random.default_rng(2), warm)  # all seen: nothing to weigh, some moves
+    assert len(in_order.state["seen"]) == 60
+
+
+def test_what_was_seen_comes_first_and_counts_as_often_as_it_was_seen() -> None:
+    rng = np.random.default_rng(0)
+    few = answered(POINTS[:4], 200)  # some the same
+    before, now = few.take(slice(0, 180)), few.take(rng.permutation(200)[:195])
+    rows, n_seen, n_gone = seen_first(keys_of(before), now)
+    as_pairs = lambda a: Counter((*map(int, q), int(r)) for q, r in zip(a.queries, a.responses))  # noqa: E731
+    expected = as_pairs(before) & as_pairs(now)
+    assert n_seen == expected.total()
+    assert as_pairs(now.take(rows[:n_seen])) == expected
+    assert n_gone == 180 - n_seen
+    assert sorted(rows) == list(range(195))
+    wider = replace(now, queries=np.column_stack([now.queries, np.full(195, -1, np.int32)]))
+    assert np.array_equal(keys_of(wider), keys_of(now))
 
 
 def test_another_learners_belief_starts_the_chains_afresh() -> None:

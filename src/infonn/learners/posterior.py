@@ -9,7 +9,6 @@ away, so `dims` is only the most there may be.
 from __future__ import annotations
 
 import math
-import zlib
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -20,6 +19,7 @@ from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief, RowDraws
 from infonn.errors import DataError
 from infonn.learners.chains import Population, Target, follow, fresh, left_out, log_probs
+from infonn.learners.warm import keys_of, seen_first
 from infonn.maths.distances import classical_scaling, pairwise_squared_distances
 from infonn.maths.embedders import Choices, Layout, choices_of, embed, scales_of
 from infonn.maths.responses import ResponseSettings
@@ -73,18 +73,19 @@ class Posterior:
             raise DataError(f"{len(self.features)} rows of features for {self.n_items} items; there must be one each.")
 
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
-        """The belief after `answers`; `start` goes on with its chains where it saw the first of these answers."""
+        """The belief after `answers`; the chains of `start` go on where it saw most of them, and little else."""
         if answers.kind == "label":
             raise DataError("The posterior learns from similarity answers, and these are class labels.")
-        target, answered = self._target(answers)
-        choices = choices_of(answered)
-        n_seen = _seen(start, answers, (self.n_chains, target.layout.n_parameters))
-        if start is None or n_seen is None:
-            population = self._cold(target, choices, rng)
+        kept = _kept(start, answers, (self.n_chains, self._layout(self.n_items).n_parameters))
+        if start is None or kept is None:
+            target, answered = self._target(answers)
+            population = self._cold(target, choices_of(answered), rng)
         else:
-            n_moves = min(MOST_MOVES, self.moves + MOVES_PER_ANSWER * max(0, len(choices) - n_seen - 1))
-            n_moves = max(1, round(self.effort * n_moves))
-            population = follow(_population(start), target, choices, n_seen, n_moves, self.leaps, rng)
+            rows, n_seen, n_gone = kept
+            target, answered = self._target(answers.take(rows))
+            n_moves = self.moves + MOVES_PER_ANSWER * max(0, len(answers) - n_seen + n_gone - 1)
+            n_moves = max(1, round(self.effort * min(MOST_MOVES, n_moves)))
+            population = follow(_population(start), target, choices_of(answered), n_seen, n_moves, self.leaps, rng)
         return self._belief(population, target.layout, answers)
 
     def foreseen(self, belief: Belief, answers: Answers) -> float:
@@ -180,7 +181,7 @@ class Posterior:
             "parameters": parameters,
             "inverse_mass": population.inverse_mass,
             "step": np.array(population.step),
-            "seen": np.array([len(answers), _checksum(answers)]),
+            "seen": keys_of(answers),
             "acceptance": np.array(population.acceptance),
             "r_hat": np.array(population.r_hat),
             "drift": np.array(population.drift),
@@ -267,21 +268,13 @@ def _population(start: Belief) -> Population:
     return Population(state["parameters"], state["inverse_mass"], float(state["step"]))
 
 
-def _seen(start: Belief | None, answers: Answers, shape: tuple[int, int]) -> int | None:
-    """How many of `answers` the belief has seen; None where its chains cannot go on."""
+def _kept(start: Belief | None, answers: Answers, shape: tuple[int, int]) -> tuple[IntArray, int, int] | None:
+    """What the chains of `start` have seen of `answers`; None where they cannot go on."""
     if start is None or start.state is None or "seen" not in start.state:
         return None
     if np.shape(start.state["parameters"]) != shape:
         return None
-    n_seen, checksum = (int(value) for value in start.state["seen"])
-    if n_seen > len(answers) or _checksum(answers.take(slice(0, n_seen))) != checksum:
-        return None  # an answer was taken back
-    return n_seen
-
-
-def _checksum(answers: Answers) -> int:
-    asked = answers.queries[answers.queries >= 0]  # padding may change as longer queries come
-    return zlib.crc32(answers.responses.astype(np.int32).tobytes(), zlib.crc32(asked.astype(np.int32).tobytes()))
+    return seen_first(start.state["seen"], answers)
 
 
 def _doubling(n_answers: int) -> list[int]:
