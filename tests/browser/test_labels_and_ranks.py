@@ -100,3 +100,20 @@ def test_bars_are_drawn_from_the_text(site: Site, new_page) -> None:
     )
     assert shown["caption"] == "warm and red"
     assert [(bar["name"], bar["percent"]) for bar in shown["bars"]] == [("sweet", 67), ("sour", 3.5)]
+
+
+def test_sounds_to_rank_stand_under_their_own_names(site: Site, new_page) -> None:
+    page = new_page()
+    open_study(page, site.link(site.study("text")))
+    cards = page.evaluate(
+        """async () => {
+            const main = [...document.scripts].find((script) => script.src.endsWith("main.js")).src;
+            const { build } = await import(main.replace("main.js", "cards.js"));
+            const [reference, ...candidates] = ["a", "b", "c", "d"].map((name) => ({ name, audio: `/${name}.wav` }));
+            const question = { kind: "ranking", reference, candidates, options: [{ response: 3 }] };
+            const cards = [...build(question, {}, () => {}).node.querySelectorAll(".card")];
+            const part = (card, name) => card.querySelector(name);
+            return cards.map((card) => [part(card, ".caption").textContent, part(card, "audio").ariaLabel]);
+        }"""
+    )
+    assert cards == [["c", "c"], ["d", "d"], ["b", "b"]]

@@ -52,7 +52,8 @@ function buildRanking(question, texts, choose, pictures) {
     button.setAttribute("aria-pressed", "false");
     return button;
   });
-  return frame(question, texts, [question.reference, ...question.candidates], pictures, buttons);
+  const items = onScreen.map((candidate) => question.candidates[candidate]);
+  return frame(question, texts, [question.reference, ...items], pictures, buttons);
 }
 
 function frame(question, texts, items, pictures, buttons) {
