@@ -13,11 +13,12 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.errors import DataError, InfonnError, MissingPartError, StudyError, unknown_name
 from infonn.framework import Learner, LiveStorage, Storage, Strategy, Task
+from infonn.queries import Kind
 from infonn.records import StudyRecord
 from infonn.study import Study, check_same_study
 
@@ -229,9 +230,24 @@ def check_spec(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
                     f"[{table}] {key} is {value!r}; it must be a {_TYPE_WORDS[type(default)]}, like {default!r}."
                 )
             full[table][key] = value
+            least = _LEAST.get((table, key))
+            if least is not None and not least <= value < _TOO_LARGE:
+                raise DataError(f"[{table}] {key} is {value}; it must be from {least} to {_TOO_LARGE - 1}.")
     if full["study"]["task"] == "labels":
         full["queries"]["kind"] = "label"
+    if full["queries"]["kind"] not in get_args(Kind):
+        raise unknown_name("Kind of question", full["queries"]["kind"], get_args(Kind))
     return full
+
+
+_LEAST = {  # (table, key) -> smallest value that makes sense
+    ("study", "seed"): 0,
+    ("queries", "first"): 0,
+    ("queries", "pool_size"): 1,
+    ("budget", "answers"): 1,
+    ("budget", "batch"): 1,
+}
+_TOO_LARGE = 2**63  # for a column of the database
 
 
 _TYPE_WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false", list: "list"}

@@ -102,6 +102,9 @@ class LabelTask:
 
 def check_classes(classes: Sequence[str]) -> None:
     """Refuse fewer than two classes, nameless ones, and a name twice."""
+    for name in classes:
+        if not isinstance(name, str):
+            raise DataError(f"Class {name!r} is no text. Write it in quotes.")
     names = [name.strip() for name in classes]
     if len(names) < 2:
         raise DataError(f"There are {len(names)} classes ({', '.join(names)}); at least 2 are needed.")
