@@ -11,6 +11,8 @@ from infonn.worker import Worker
 
 from .conftest import Site
 
+ASKED = {"reference": "a", "candidates": ["b", "c"], "expected": "b"}
+
 
 def png(colour=(200, 30, 30), size=(80, 60)) -> bytes:
     buffer = io.BytesIO()
@@ -72,6 +74,30 @@ def test_a_study_is_created_from_json_and_has_a_link(site) -> None:
         (
             {"study": {"name": "s"}, "items": ["a", "b", "c", "d"], "people": {"catch": [{"position": 1}]}},
             "are written as",
+        ),
+        (
+            {
+                "study": {"name": "s"},
+                "items": ["a", "b", "c", "d"],
+                "people": {"practice": [{**ASKED, "expected": "d"}]},
+            },
+            'expects "d"; its options are b, c',
+        ),
+        (
+            {
+                "study": {"name": "s"},
+                "items": ["a", "b", "c", "d"],
+                "people": {"practice": [{**ASKED, "reference": []}]},
+            },
+            "which is no item of this study",
+        ),
+        ({"study": {"name": "s", "seed": -1}, "items": ["a", "b", "c", "d"]}, "[study] seed is -1; it must be from 0"),
+        ({"study": {"name": "s"}, "items": ["a", "b", "c", "d"], "queries": {"first": -1}}, "[queries] first is -1"),
+        ({"study": {"name": "s"}, "items": ["a", "b", "c", "d"], "queries": {"kind": "far"}}, '"far" is unknown'),
+        ({"study": {"name": "s"}, "items": ["a", "b", "c", "d"], "budget": {"answers": 0}}, "it must be from 1"),
+        (
+            {"study": {"name": "s", "task": "labels"}, "items": ["a", "b"], "queries": {"classes": [0, 1]}},
+            "Class 0 is no text",
         ),
         ({"study": {"name": "s"}, "items": ["a", "b", "c", "d"], "features": [[1.0], [2.0, 3.0]]}, "same length"),
         ({"study": {"name": "s"}, "items": ["a", "b", "c", "d"], "features": [[1.0]]}, "there are 4 items"),

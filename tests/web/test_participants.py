@@ -90,6 +90,28 @@ def test_practice_tells_what_was_expected_and_other_questions_do_not(site) -> No
     assert [pair.question.purpose for pair in site.storage.answers("s", "catch")] == ["catch"]
 
 
+@pytest.mark.parametrize(
+    ("queries", "candidates", "expected", "response"),
+    [
+        ({"kind": "ranking"}, ["item 1", "item 2", "item 3"], "item 3 > item 1 > item 2", 4),
+        ({"classes": ["cat", "dog", "fox"]}, [], "fox", 2),
+    ],
+)
+def test_rankings_and_labels_have_practice_and_catch_questions(site, queries, candidates, expected, response) -> None:
+    entry = {"reference": "item 0", "candidates": candidates, "expected": expected}
+    key = site.study(
+        study={"name": "s", "task": "labels" if "classes" in queries else "similarity"},
+        queries=queries,
+        people={"practice": [entry], "catch": [{"position": 0, **entry}], "prefetch": 0, "per_person": 2},
+    )
+    person = site.person(key)
+    assert (person.questions[0]["practice"], person.questions[0]["expected"]) == (True, response)
+    person.answer(response)
+    person.answer(response)
+    (row,) = site.get("/api/studies/s/people")
+    assert (row["catch_right"], row["catch_asked"]) == (1, 1)
+
+
 def test_the_crowd_platforms_id_finds_the_person_again(site) -> None:
     key = site.study()
     link = {"PROLIFIC_PID": "5f1", "STUDY_ID": "a", "SESSION_ID": "b"}

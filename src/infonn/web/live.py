@@ -118,8 +118,8 @@ def serving_of(record: StudyRecord, spec: Mapping[str, Any], items: Sequence[Ite
                     yield _question(record, spec, items, task, query, purpose, **used)
 
     def fixed(entry: Mapping[str, Any], purpose: Purpose) -> Question:
-        query, expected = _named_query(entry, items)
-        return _question(record, spec, items, task, query, purpose, expected=expected)
+        question = _question(record, spec, items, task, _named_query(entry, items), purpose)
+        return replace(question, expected=_expected(entry, question))
 
     return Serving(
         lease_s=people["lease_s"],
@@ -184,17 +184,26 @@ def _question(
     )
 
 
-def _named_query(entry: Any, items: Sequence[Item]) -> tuple[tuple[int, ...], int]:
-    """A practice or catch question of the [people] table, written with item names."""
+def _named_query(entry: Any, items: Sequence[Item]) -> tuple[int, ...]:
+    """A practice or catch question of the [people] table, written with item names; a label needs no candidates."""
     shape = "{reference = 'a', candidates = ['b', 'c', 'd'], expected = 'b'}"
-    if not isinstance(entry, Mapping) or not {"reference", "candidates", "expected"} <= set(entry):
+    if not isinstance(entry, Mapping) or not {"reference", "expected"} <= set(entry):
         raise DataError(f"Practice and catch questions are written as {shape}; one is {entry!r}.")
     index = {item.name: i for i, item in enumerate(items)}
-    candidates = entry["candidates"]
+    candidates = entry.get("candidates", [])
     names = [entry["reference"], *(candidates if isinstance(candidates, list) else [])]
     for name in names:
-        if name not in index:
+        if not isinstance(name, str) or name not in index:
             raise DataError(f'A practice or catch question names "{name}", which is no item of this study.')
-    if entry["expected"] not in candidates or len(set(names)) < len(names):
-        raise DataError(f"A practice or catch question expects one of its candidates, all different: {entry!r}.")
-    return tuple(index[name] for name in names), candidates.index(entry["expected"])
+    if len(set(names)) < len(names):
+        raise DataError(f"The items of a practice or catch question must differ: {entry!r}.")
+    return tuple(index[name] for name in names)
+
+
+def _expected(entry: Mapping[str, Any], question: Question) -> int:
+    """The option that is right: a candidate, a class, or for a ranking all candidates, as in "b > c > d"."""
+    labels = [option.label for option in question.options]
+    if entry["expected"] not in labels:
+        known = ", ".join(labels[:6]) or "none, as it has no candidates"
+        raise DataError(f'A practice or catch question expects "{entry["expected"]}"; its options are {known}.')
+    return labels.index(entry["expected"])
