@@ -19,6 +19,7 @@ EXPERIMENTS = {  # name: (module:object, what it shows)
     "food73-map": ("infonn.experiments.paper.dml_maps:FOOD", "Networks: maps of the dishes"),
     "admissions-map": ("infonn.experiments.paper.dml_maps:ADMISSIONS", "Networks: maps of the applicants"),
     "mnist": ("infonn.experiments.paper.mnist:EXPERIMENT", "Labels: handwritten digits"),
+    "mnist-published": ("infonn.experiments.paper.mnist:AS_PUBLISHED", "Labels: the same, trained as published"),
     "mnist-clustering": ("infonn.experiments.paper.mnist:CLUSTERING", "Labels: Info-NN with and without clusters"),
     "mnist-query-length": ("infonn.experiments.paper.mnist:QUERY_LENGTH", "Labels: classes that a query compares"),
     "mnist-selected": ("infonn.experiments.paper.mnist_selected:EXPERIMENT", "Labels: what three methods ask for"),

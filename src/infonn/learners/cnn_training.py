@@ -89,6 +89,8 @@ class Training:
         per_picture = (augment.numbers if augment else 0) + sum(FILTERS) + HIDDEN
         uniform = hashed_uniform(self.seeds, self.step, size * per_picture).view(n_networks, size, per_picture)
         rows, counted = self._batch(size)
+        if not rows.is_cuda and not counted.all():  # a recorded step keeps its shape; here a short batch is short
+            rows, uniform, counted = rows[:, counted > 0], uniform[:, counted > 0], counted[counted > 0]
         network = torch.arange(n_networks, device=self.seeds.device)[:, None]
         x = self.pictures[network, rows]  # (networks, batch, height, width, channels)
         if augment:
@@ -104,7 +106,7 @@ class Training:
             self.labels[network, rows].flatten(),
             reduction="none",
             label_smoothing=self.recipe.smoothing,
-        ).view(n_networks, size)
+        ).view(n_networks, -1)
         return ((losses * counted).sum(1) / counted.sum()).sum()
 
     def _batch(self, size: int) -> tuple[Tensor, Tensor]:

@@ -65,7 +65,7 @@ PAPER = (
         "Active classification of images",
         "On MNIST Info-NN is above BatchBALD, K-Center, MaxEntropy and random; on CIFAR-10 and SVHN it is about on a "
         "par with MaxEntropy.",
-        ("mnist", "cifar10", "svhn"),
+        ("mnist-published", "mnist", "cifar10", "svhn"),
     ),
     PaperPart(
         "Figure 11",
