@@ -369,6 +369,20 @@ def test_an_ended_study_is_left_alone() -> None:
     assert storage.load_model("s") is None
 
 
+def test_an_ended_study_is_still_reported() -> None:
+    storage = MemoryStorage()
+    draw = serving_for(storage, new_study(storage)).draw
+    answer(storage, 8, draw=draw)
+    answer(storage, 4, "bert", draw=draw)
+    storage.change_study("s", archived=True)
+    worker = Worker(storage)
+    settle(worker)
+    assert storage.load_model("s")[1]["n_answers"] == 12
+    storage.exclude("s", "bert")
+    settle(worker)
+    assert storage.load_model("s")[1]["n_answers"] == 8
+
+
 # --- the maths of the report -----------------------------------------------------------------------
 
 

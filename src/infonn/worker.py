@@ -83,9 +83,6 @@ class Worker:
         name = record.name
         if time.monotonic() < self._retry_at.get(name, -np.inf):
             return False
-        if record.archived:
-            self._give_back(name)
-            return False
         if name in self._lost:
             self._forget(name)
         if name not in self._keepers and not self._take_up(record):
@@ -133,7 +130,7 @@ class Worker:
 
     def _take_up(self, record: StudyRecord) -> bool:
         """Claim a study that needs work."""
-        if not self._needs_work(record.name) or not self.storage.claim(record.name, self.name, self.claim_s):
+        if not self._needs_work(record) or not self.storage.claim(record.name, self.name, self.claim_s):
             return False
         try:
             keeper = Keeper(self.storage, build_study(record.spec, self.storage), self.reporter)
@@ -148,11 +145,14 @@ class Worker:
         self._say_alive(record.name)
         return True
 
-    def _needs_work(self, name: str) -> bool:
-        reported = self.storage.notes(name).get("reported", {})
+    def _needs_work(self, record: StudyRecord) -> bool:
+        """Whether the study has news to report or a queue to fill; one that has ended, answers to report."""
+        reported, found = self.storage.notes(record.name).get("reported", {}), self.storage.revision(record.name)
+        news = reported.get("revision") != list(found)
+        if record.archived:
+            return news and found[0] > 0
         full = min(SMALLEST_QUEUE, reported.get("queue", SMALLEST_QUEUE))  # a small pool fills no queue
-        news = reported.get("revision") != list(self.storage.revision(name))
-        return news or self.storage.queue_depth(name) < full // 2
+        return news or self.storage.queue_depth(record.name) < full // 2
 
     def _raised(self, name: str, error: Exception) -> None:
         log.error('study "%s" could not be fitted', name, exc_info=error)
