@@ -260,6 +260,7 @@ def test_leaving_a_person_out_and_taking_them_back(site) -> None:
     path = f"/api/studies/s/people/{person.name}"
     assert site.client.put(path, json={"excluded": True}, headers=site.owner).status_code == 200
     assert site.storage.answers("s", None) == []
+    assert site.get("/api/studies/s/status")["answers"]["train"] == 0
     site.client.put(path, json={"excluded": False}, headers=site.owner)
     assert len(site.storage.answers("s", None)) == 5
     assert site.client.put("/api/studies/s/people/nobody", json={}, headers=site.owner).status_code == 404
@@ -312,6 +313,17 @@ def test_what_is_exported_can_be_imported_elsewhere(site, format) -> None:
     assert judged(other.storage) == judged(site.storage)
 
 
+def test_labels_go_only_where_the_classes_are_the_same(site) -> None:
+    labels = {"name": "s", "task": "labels"}
+    answer_all(site, site.study(study=labels, queries={"classes": ["cat", "dog"]}), 3)
+    data = site.client.get("/api/studies/s/export", headers=site.owner).content
+    other = Site()
+    other.study(study=labels, queries={"classes": ["dog", "cat"]})
+    reply = other.client.post("/api/studies/s/import", files={"file": ("answers", data)}, headers=other.owner)
+    assert reply.status_code == 422
+    assert "the classes cat, dog, and those of the study are dog, cat" in reply.json()["detail"]
+
+
 def test_parquet_holds_the_same_rows(site) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     answer_all(site, site.study(), 5)
@@ -326,6 +338,7 @@ def test_a_whole_study_moves_in_one_file(site) -> None:
     upload(site, {"x.zip": zipped({"items.csv": table} | {f"{c}.png": png() for c in "abcd"})}, "pictures")
     person = answer_all(site, site.storage.study("pictures").key, 4)
     site.storage.exclude("pictures", person.name)
+    site.storage.change_study("pictures", archived=True)
     data = site.client.get("/api/studies/pictures/bundle", headers=site.owner).content
     other = Site()
     reply = other.client.post("/api/studies/restore", files={"file": ("b.zip", data)}, headers=other.owner)
@@ -336,7 +349,9 @@ def test_a_whole_study_moves_in_one_file(site) -> None:
     assert other.storage.study("pictures").key != site.storage.study("pictures").key
     assert other.client.get(f"/api/p/{reply.json()['key']}/items/2/image").status_code == 200
     again = other.client.post("/api/studies/restore", files={"file": ("b.zip", data)}, headers=other.owner)
-    assert again.status_code == 409
+    assert (again.status_code, again.json()["detail"]) == (409, 'Study "pictures" exists already. Use another name.')
+    moved, original = other.storage.study("pictures"), site.storage.study("pictures")
+    assert (moved.archived, moved.created_at) == (True, original.created_at)
     renamed = other.client.post(
         "/api/studies/restore", files={"file": ("b.zip", data)}, data={"name": "copy"}, headers=other.owner
     )

@@ -18,11 +18,11 @@ RECENT = 500  # questions over which staleness is reported
 def counts_of(connection: Connection, study_id: int, now: float) -> Counts:
     """The study's numbers, in a handful of aggregates."""
     of_answers, of_questions = answers.c.study_id == study_id, questions.c.study_id == study_id
-    in_force = {
+    by_outcome = {
         (row.purpose, row.outcome): row.n
         for row in connection.execute(
             sa.select(answers.c.purpose, answers.c.outcome, sa.func.count().label("n"))
-            .where(of_answers & ~answers.c.undone)
+            .where(of_answers & in_force(study_id))
             .group_by(answers.c.purpose, answers.c.outcome)
         )
     }
@@ -47,10 +47,10 @@ def counts_of(connection: Connection, study_id: int, now: float) -> Counts:
     )
     of_people = respondents.c.study_id == study_id
     return Counts(
-        answered={purpose: in_force.get((purpose, "answered"), 0) for purpose in purposes},
-        skipped=sum(in_force.get((purpose, "skipped"), 0) for purpose in purposes),
-        cannot_tell=sum(in_force.get((purpose, "cannot_tell"), 0) for purpose in purposes),
-        late=_count(connection, answers, of_answers & answers.c.late & ~answers.c.undone),
+        answered={purpose: by_outcome.get((purpose, "answered"), 0) for purpose in purposes},
+        skipped=sum(by_outcome.get((purpose, "skipped"), 0) for purpose in purposes),
+        cannot_tell=sum(by_outcome.get((purpose, "cannot_tell"), 0) for purpose in purposes),
+        late=_count(connection, answers, of_answers & answers.c.late & in_force(study_id)),
         undone=_count(connection, answers, of_answers & answers.c.undone),
         people=_count(connection, respondents, of_people),
         people_at_work=_count(connection, respondents, of_people & (respondents.c.seen_at > now - AT_WORK_S)),
@@ -61,6 +61,14 @@ def counts_of(connection: Connection, study_id: int, now: float) -> Counts:
         fallback=_count(connection, questions, handed_out & fell_back),
         unseen_median=float(np.median(unseen)) if unseen else 0.0,
         unseen_p95=float(np.percentile(unseen, 95)) if unseen else 0.0,
+    )
+
+
+def in_force(study_id: int) -> sa.ColumnElement[bool]:
+    """Answers that were not undone, of people who are not left out."""
+    of_study = respondents.c.study_id == study_id
+    return ~answers.c.undone & answers.c.respondent.not_in(
+        sa.select(respondents.c.name).where(of_study & respondents.c.excluded)
     )
 
 

@@ -288,8 +288,8 @@ class MemoryStorage:
     def import_answers(self, study: str, answered: Sequence[Answered]) -> int:
         with self._lock:
             kept = self._get(study)
-            fresh = [pair for pair in answered if pair.answer.id not in kept.answers]
-            for pair in fresh:
+            fresh = {pair.answer.id: pair for pair in answered if pair.answer.id not in kept.answers}
+            for pair in fresh.values():
                 question = replace(pair.question, study=study)
                 if question.id not in kept.questions:
                     kept.questions[question.id] = question
@@ -306,7 +306,7 @@ class MemoryStorage:
     def counts(self, study: str) -> Counts:
         with self._lock:
             kept, now = self._get(study), self._clock()
-            in_force = [(kept.questions[a.question_id], a) for a in kept.answers.values() if not a.undone]
+            in_force = [(pair.question, pair.answer) for pair in self.answers(study, None)]
             train = [question for question in kept.questions.values() if question.purpose == "train"]
             states = [kept.states[question.id] for question in train if question.copy_of is None]
             asked = [question for question in train if question.asked_at is not None]
@@ -319,7 +319,7 @@ class MemoryStorage:
                 skipped=sum(answer.outcome == "skipped" for _, answer in in_force),
                 cannot_tell=sum(answer.outcome == "cannot_tell" for _, answer in in_force),
                 late=sum(answer.late for _, answer in in_force),
-                undone=len(kept.answers) - len(in_force),
+                undone=sum(answer.undone for answer in kept.answers.values()),
                 people=len(kept.people),
                 people_at_work=sum(person.record.seen_at > now - AT_WORK_S for person in kept.people.values()),
                 answers_last_minute=sum(answer.received_at > now - 60 for answer in kept.answers.values()),

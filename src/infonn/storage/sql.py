@@ -29,7 +29,7 @@ from infonn.records import (
     check_response,
 )
 from infonn.storage import rows
-from infonn.storage.counting import counts_of
+from infonn.storage.counting import counts_of, in_force
 from infonn.storage.database import Database
 from infonn.storage.desk import deal
 from infonn.storage.schema import (
@@ -335,12 +335,9 @@ class SqlStorage:
     ) -> list[Answered]:
         with self.database.read() as connection:
             study_id = self._id(connection, study)
-            kept_out = sa.select(respondents.c.name).where(
-                (respondents.c.study_id == study_id) & respondents.c.excluded
-            )
             where = (answers.c.study_id == study_id) & (answers.c.number > after)
             if not everything:
-                where &= ~answers.c.undone & answers.c.respondent.not_in(kept_out)
+                where &= in_force(study_id)
             if purpose is not None:
                 where &= answers.c.purpose == purpose
             return answered_where(connection, study, where)
@@ -355,7 +352,7 @@ class SqlStorage:
             study_id = self._id(connection, study)
             known = set(connection.scalars(sa.select(answers.c.id).where(answers.c.study_id == study_id)))
             asked = set(connection.scalars(sa.select(questions.c.id).where(questions.c.study_id == study_id)))
-            fresh = [pair for pair in answered if pair.answer.id not in known]
+            fresh = list({pair.answer.id: pair for pair in answered if pair.answer.id not in known}.values())
             new = {pair.question.id: replace(pair.question, study=study) for pair in fresh}
             unknown = [question for question in new.values() if question.id not in asked]
             insert_questions(connection, [rows.packed_question(q, study_id, "answered") for q in unknown])

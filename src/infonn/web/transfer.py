@@ -20,7 +20,7 @@ from infonn.formats.csv import (
 )
 from infonn.framework import Answered, LiveStorage
 from infonn.records import ItemFile, StudyRecord
-from infonn.specs import new_record
+from infonn.specs import check_spec, new_record
 from infonn.web.live import serving_for
 
 ExportFormat = Literal["csv", "jsonl", "parquet", "salmon", "next", "cblearn"]
@@ -74,6 +74,8 @@ def restored(storage: LiveStorage, data: bytes, name: str | None) -> StudyRecord
     kept = bundle.read(data, name)
     items = ItemSet(tuple(kept.items), kept.features)
     record = new_record(kept.record.spec, items)
+    record = replace(record, created_at=kept.record.created_at, archived=kept.record.archived)
+    _refuse_known(storage, record.name)
     storage.create_study(record, kept.items, kept.features, kept.files)
     storage.import_answers(record.name, kept.answered)
     for person in kept.excluded:
@@ -84,8 +86,7 @@ def restored(storage: LiveStorage, data: bytes, name: str | None) -> StudyRecord
 def put_study(storage: LiveStorage, spec: dict[str, Any], items: ItemSet, files: list[ItemFile]) -> StudyRecord:
     """A new study, once it is clear that its questions can be asked."""
     record = new_record({key: value for key, value in spec.items() if value}, items)
-    if any(existing.name == record.name for existing in storage.studies()):
-        raise StudyError(f'Study "{record.name}" exists already. Use another name.')
+    _refuse_known(storage, record.name)
     draw = serving_for(storage, record, items.items).draw
     storage.create_study(record, items.items, items.features, files)
     if draw is not None:  # the first questions are random by plan, and there before a worker has looked
@@ -97,6 +98,11 @@ def put_study(storage: LiveStorage, spec: dict[str, Any], items: ItemSet, files:
 # --- inside ----------------------------------------------------------------------------------------
 
 
+def _refuse_known(storage: LiveStorage, name: str) -> None:
+    if any(existing.name == name for existing in storage.studies()):
+        raise StudyError(f'Study "{name}" exists already. Use another name.')
+
+
 def _text(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
@@ -105,9 +111,14 @@ def _text(data: bytes) -> str:
 
 
 def _for_study(answered: list[Answered], record: StudyRecord) -> list[Answered]:
-    """Imported questions carry the study's own kind of question."""
-    kind = record.spec.get("queries", {}).get("kind", "nearest")
+    """Imported questions carry the study's own kind of question, and its classes in their order."""
+    queries = check_spec(record.spec)["queries"]
+    kind, classes = queries["kind"], list(queries["classes"])
     for pair in answered:
         if pair.question.kind != kind:
             raise DataError(f'The file has answers of kind "{pair.question.kind}", and the study asks "{kind}".')
+        offered = [option.label for option in pair.question.options]
+        if kind == "label" and offered != classes:
+            theirs, ours = ", ".join(offered), ", ".join(classes)
+            raise DataError(f"The file has answers with the classes {theirs}, and those of the study are {ours}.")
     return answered
