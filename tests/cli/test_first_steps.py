@@ -45,3 +45,10 @@ def test_strategies_name_the_default_and_say_why() -> None:
     ]
     assert len(ratios) == 7
     assert 0.45 < min(ratios) < max(ratios) < 0.76
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
+    (tmp_path / "study.toml").write_text('[items]\ndataset = "gaussian"\n[learner]\nname = "mds"\n')
+    refused = run("run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "study.toml"))
+    assert refused.returncode == 2
+    assert refused.stderr.strip() == f"{tmp_path / 'study.toml'}: File exists."

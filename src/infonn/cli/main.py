@@ -50,3 +50,8 @@ def main() -> None:
             raise
         typer.secho(str(error), fg="red", err=True)
         sys.exit(2)
+    except OSError as error:  # a folder that cannot be written, a full disk
+        if os.environ.get("INFONN_DEBUG") or error.filename is None:
+            raise
+        typer.secho(f"{error.filename}: {error.strerror}.", fg="red", err=True)
+        sys.exit(2)
