@@ -29,6 +29,15 @@ class WalkingLearner:
 
 
 @dataclass(frozen=True)
+class CountingLearner:
+    """How often each item was chosen."""
+
+    def fit(self, answers, rng, start=None):
+        chosen = answers.queries[np.arange(len(answers)), 1 + answers.responses]
+        return Belief(np.bincount(chosen, minlength=len(NAMES))[:, None].astype(float))
+
+
+@dataclass(frozen=True)
 class FirstItemOracle:
     def answer(self, queries, rng):
         return rng.integers(0, queries.shape[1] - 1, len(queries))
@@ -89,6 +98,22 @@ def test_a_pool_that_runs_out_ends_the_run() -> None:
     assert [r.n_answers for r in rounds] == [4, 5]
 
 
+def test_a_run_may_begin_without_random_questions() -> None:
+    rounds = list(make_study(MemoryStorage(), first=0).run(FirstItemOracle(), rounds=2, size=3))
+    assert [each.n_answers for each in rounds] == [0, 3, 6]
+
+
+def test_what_is_believed_follows_an_answer_that_was_changed() -> None:
+    study = make_study(MemoryStorage())
+    study.learner = CountingLearner()
+    question = study.ask()[0]
+    answer = study.tell(question.id, 0)
+    assert study.belief().embedding[question.query[1], 0] == 1
+    study.storage.undo(study.name, answer.id)
+    study.tell(question.id, 2, answer_id="again")
+    assert study.belief().embedding[question.query[3], 0] == 1
+
+
 def test_same_seed_same_study() -> None:
     first, second = (list(make_study(MemoryStorage()).run(FirstItemOracle(), 3, 2)) for _ in range(2))
     assert [r.n_answers for r in first] == [r.n_answers for r in second] == [4, 6, 8, 10]
@@ -147,6 +172,14 @@ def test_damage_in_the_middle_is_an_error_and_changes_nothing(tmp_path) -> None:
     assert path.read_text() == damaged
 
 
+def test_a_file_of_something_else_is_not_overwritten(tmp_path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("a line that never ended")
+    with pytest.raises(ResultsFileError, match=r"notes.txt is no results file; it was not changed"):
+        JournalStorage(path)
+    assert path.read_text() == "a line that never ended"
+
+
 def test_the_results_file_is_json_lines(tmp_path) -> None:
     path = tmp_path / "r.jsonl"
     list(
@@ -184,7 +217,7 @@ def test_the_same_answer_again_is_one_answer() -> None:
     assert len(study.answers()) == 1
 
 
-@pytest.mark.parametrize("response", [-1, 3, 99])
+@pytest.mark.parametrize("response", [-1, 3, 99, 1.5, "1", float("nan")])
 def test_a_response_outside_its_options_is_refused(response) -> None:
     study = make_study(MemoryStorage())
     question = study.ask()[0]

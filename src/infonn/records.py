@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, SupportsIndex
 
 from infonn.errors import AlreadyAnsweredError, InvalidQueryError
 from infonn.queries import Kind
@@ -163,9 +163,10 @@ def check_response(question: Question, response: int | None, outcome: str) -> No
             f'Question {question.id}: response {response} with outcome "{outcome}". '
             'An answer has a response; "skipped" and "cannot_tell" have none.'
         )
-    if response is not None and not 0 <= response < len(question.options):
+    whole = isinstance(response, SupportsIndex)  # an integer, of Python or numpy: 1.5 is no option, nor is "1"
+    if response is not None and not (whole and 0 <= response < len(question.options)):
         raise InvalidQueryError(
-            f"Question {question.id}: response {response} is none of its {len(question.options)} options, "
+            f"Question {question.id}: response {response!r} is none of its {len(question.options)} options, "
             f"numbered 0 to {len(question.options) - 1}."
         )
 

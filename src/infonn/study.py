@@ -17,7 +17,7 @@ from infonn.beliefs import Belief
 from infonn.errors import AlreadyAnsweredError, StudyError
 from infonn.framework import Answered, Learner, Measure, Oracle, Situation, Storage, Strategy, Task
 from infonn.queries import Answers, Kind, not_among, padded_queries, question_keys, stack_queries
-from infonn.records import Answer, Outcome, Purpose, Question, Round, check_response
+from infonn.records import Answer, Item, Outcome, Purpose, Question, Round, check_response
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -76,8 +76,8 @@ class Study:
         self.name, self.storage, self.task, self.learner, self.strategy = name, storage, task, learner, strategy
         self.kind, self.candidates, self.first, self.seed = kind, candidates, first, seed
         self.strategy_name, self.lease_s = strategy_name, lease_s
-        self._warm: tuple[int, Belief] | None = None  # answers seen, belief
-        self._cold: tuple[int, Belief] | None = None
+        self._warm: tuple[Answers, Belief] | None = None  # answers seen, belief
+        self._cold: tuple[Answers, Belief] | None = None
 
     @cached_property
     def item_names(self) -> list[str]:
@@ -162,8 +162,8 @@ class Study:
     def belief(self) -> Belief:
         """A cold fit of the stored answers: what is reported and exported."""
         answers = self.answers()
-        if self._cold is None or self._cold[0] != len(answers):
-            self._cold = len(answers), self.learner.fit(answers, default_rng([self.seed, len(answers)]))
+        if self._cold is None or not _same(self._cold[0], answers):  # one may have been taken back since
+            self._cold = answers, self.learner.fit(answers, default_rng([self.seed, len(answers)]))
         return self._cold[1]
 
     def embedding(self) -> DataFrame:
@@ -181,15 +181,15 @@ class Study:
     ) -> Iterator[Round]:
         """Ask and tell an oracle: the first random questions, then `rounds` batches of `size`.
 
-        Yields each round as it is stored, round 0 after the first questions. A run that was interrupted goes on
-        where its storage ended, and comes to the same end.
+        Yields each round as it is stored, round 0 after the first questions, be there none. A run that was
+        interrupted goes on where its storage ended, and comes to the same end.
         """
         done = self.storage.rounds(self.name)[: rounds + 1]
         yield from done
         for index in range(len(done), rounds + 1):
             started = time.perf_counter()
             batch = self._batch_of_round(index, size)
-            if not batch:
+            if not batch and index > 0:
                 return  # the pool has run out before the budget
             answered = {pair.question.id for pair in self.storage.answers(self.name)}
             rng = default_rng([self.seed, _ANSWER, index])
@@ -218,7 +218,7 @@ class Study:
     def _steering_belief(self) -> Belief:
         """The belief that chooses: fitted warm along the answer counts at which the model was used before."""
         answers = self.answers()
-        if self._warm is not None and self._warm[0] == len(answers):
+        if self._warm is not None and _same(self._warm[0], answers):
             return self._warm[1]
         if self._warm is None:  # after a restart: replay the fits, so that the study goes on as it would have
             counts = {question.model_version for question in self.storage.questions(self.name)}
@@ -230,7 +230,7 @@ class Study:
             rng = default_rng([self.seed, _FIT, count])
             start = self.learner.fit(answers.take(slice(0, count)), rng, start)
         assert start is not None
-        self._warm = len(answers), start
+        self._warm = answers, start
         return start
 
     def random_queries(self, size: int, asked: IntArray, rng: Generator) -> list[IntArray]:
@@ -282,6 +282,10 @@ class Study:
         return tuple(range(n_options)) if self.kind == "label" else tuple(int(i) for i in order)
 
 
+def _same(one: Answers, other: Answers) -> bool:
+    return np.array_equal(one.queries, other.queries) and np.array_equal(one.responses, other.responses)
+
+
 def check_same_study(name: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     """Refuse to go on with a study under other settings than it was made with."""
     for table in sorted(set(stored) | set(wanted)):
@@ -289,4 +293,18 @@ def check_same_study(name: str, stored: Mapping[str, Any], wanted: Mapping[str, 
             raise StudyError(
                 f'Study "{name}" exists with other settings: [{table}] is {stored.get(table)} there and '
                 f"{wanted.get(table)} here. Use another name, or the stored settings."
+            )
+
+
+def check_same_items(name: str, stored: Sequence[Item], wanted: Sequence[Item]) -> None:
+    """Refuse to go on with a study of other items: questions hold their numbers."""
+    if len(stored) != len(wanted):
+        raise StudyError(
+            f'Study "{name}" exists with {len(stored)} items, and here are {len(wanted)}. Use another name.'
+        )
+    for number, (there, here) in enumerate(zip(stored, wanted)):
+        if there.name != here.name:
+            raise StudyError(
+                f'Study "{name}" exists with other items: item {number} is "{there.name}" there and "{here.name}" '
+                "here. Use another name, or the stored items in their order."
             )

@@ -17,6 +17,8 @@ from infonn.framework import Answered
 from infonn.records import Answer, Item, Purpose, Question, Round, StudyRecord
 from infonn.storage.memory import MemoryStorage
 
+_LINE = b'{"event": "'  # so every line begins
+
 
 class JournalStorage:
     """Memory whose every change is first a line in a file; opening the file again brings the memory back.
@@ -125,6 +127,8 @@ class JournalStorage:
         content = self.path.read_bytes()
         keep = content.rfind(b"\n") + 1
         if keep < len(content):
+            if not _LINE.startswith(content[keep : keep + len(_LINE)]):
+                raise ResultsFileError(f"{self.path} is no results file; it was not changed. Use another path.")
             warn(
                 f"{self.path} was cut off in its last line ({len(content) - keep} bytes); "
                 "everything before it is kept, and the study goes on from there.",
