@@ -115,7 +115,7 @@ def check_length(n_candidates: int, n_items: int) -> None:
     if n_candidates > n_items - 1:
         raise InvalidQueryError(
             f"Queries of {n_candidates} candidates need {n_candidates + 1} items, and there are {n_items}. "
-            f"Use at most {n_items - 1} candidates."
+            + (f"Use at most {n_items - 1} candidates." if n_items > 2 else "A study needs at least 3 items.")
         )
 
 

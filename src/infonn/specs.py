@@ -15,12 +15,14 @@ from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
+import numpy as np
+
 from infonn.arrays import FloatArray, IntArray
 from infonn.errors import DataError, InfonnError, MissingPartError, StudyError, unknown_name
 from infonn.framework import Learner, LiveStorage, Storage, Strategy, Task
 from infonn.queries import Kind
 from infonn.records import StudyRecord
-from infonn.study import Study, check_same_study
+from infonn.study import Study, check_same_items, check_same_study
 
 if TYPE_CHECKING:
     from infonn.datasets.items import ItemSet
@@ -209,6 +211,8 @@ def read_spec(path: str | Path) -> dict[str, dict[str, Any]]:
             return check_spec(tomllib.load(file))
     except FileNotFoundError:
         raise DataError(f"{path} does not exist. `infonn run` takes a study written as TOML.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read as a study written as TOML: {error}.") from None
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{path} is not TOML: {error}.") from None
 
@@ -221,10 +225,11 @@ def check_spec(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             raise unknown_name("Table", table, SPEC)
         if not isinstance(values, Mapping):
             raise DataError(f"[{table}] is {values!r}; it must be a table of keys and values.")
-        for key, value in values.items():
+        for key, given in values.items():
             if key not in SPEC[table] and table not in _OPEN_TABLES:
                 raise unknown_name(f"Key in [{table}]", key, SPEC[table])
             default = SPEC[table].get(key)
+            value = given.item() if isinstance(given, np.generic) else given  # numbers of numpy, from a script
             if default is not None and not _same_type(value, default):
                 raise DataError(
                     f"[{table}] {key} is {value!r}; it must be a {_TYPE_WORDS[type(default)]}, like {default!r}."
@@ -233,7 +238,10 @@ def check_spec(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             least = _LEAST.get((table, key))
             if least is not None and not least <= value < _TOO_LARGE:
                 raise DataError(f"[{table}] {key} is {value}; it must be from {least} to {_TOO_LARGE - 1}.")
-    if full["study"]["task"] == "labels":
+    task = full["study"]["task"]
+    if task not in TASKS:
+        raise unknown_name("Task", task, TASKS)
+    if task == "labels":
         full["queries"]["kind"] = "label"
     if full["queries"]["kind"] not in get_args(Kind):
         raise unknown_name("Kind of question", full["queries"]["kind"], get_args(Kind))
@@ -335,13 +343,24 @@ def create_study(
     spec = {
         "study": {"name": name or "study", "task": task, "seed": seed},
         "queries": {"candidates": candidates, "kind": kind, "first": first, "classes": list(classes)},
-        "learner": {"name": learner} if isinstance(learner, str) else dict(learner),
-        "strategy": {"name": strategy} if isinstance(strategy, str) else dict(strategy),
+        "learner": _table_of("learner", learner),
+        "strategy": _table_of("strategy", strategy),
     }
     from infonn.datasets.items import as_items
 
     opened = open_storage(storage) if isinstance(storage, str) else storage
     return start_study(spec, as_items(items, features), opened, load_if_exists)
+
+
+def _table_of(kind: str, part: str | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"name": part}
+    if isinstance(part, Mapping):
+        return dict(part)
+    raise StudyError(
+        f"{kind} is of type {type(part).__name__}; create_study takes a name, or a table with a name and settings. "
+        f"To use your own, set study.{kind} = ... once the study is made."
+    )
 
 
 def start_study(
@@ -361,6 +380,7 @@ def start_study(
         raise StudyError(f'Study "{name}" exists already. Load it with load_if_exists=True, or use another name.')
     if exists:
         check_same_study(name, check_spec(storage.study(name).spec), full)
+        check_same_items(name, storage.items(name), items.items)
         return build_study(full, storage, pool)
     from infonn.storage.memory import MemoryStorage
 
@@ -381,15 +401,10 @@ def read_items(path: str | Path, features: str | Path | None = None) -> ItemSet:
 
 def items_of(texts: Sequence[tuple[str, str | None]], features: Sequence[Sequence[float]] | None = None) -> ItemSet:
     """Items from (name, text) pairs, and maybe a row of features for each."""
-    import numpy as np
-
-    from infonn.datasets.items import ItemSet
+    from infonn.datasets.items import ItemSet, as_features
     from infonn.records import Item
 
-    try:
-        rows = None if features is None else np.array(features, float)
-    except ValueError as error:
-        raise DataError("`features` must have one row per item, all of the same length.") from error
+    rows = None if features is None else as_features(features)
     return ItemSet(tuple(Item(name, text) for name, text in texts), rows)
 
 
@@ -399,8 +414,6 @@ def new_record(spec: Mapping[str, Any], items: ItemSet) -> StudyRecord:
 
     full = check_spec(spec)
     task = full["study"]["task"]
-    if task not in TASKS:
-        raise unknown_name("Task", task, TASKS)
     if full["learner"]["name"] == "default":
         full["learner"]["name"] = DEFAULT_LEARNERS[task, items.features is not None]
     for kind, table, name in (

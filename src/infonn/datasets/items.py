@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,10 +27,11 @@ class ItemSet:
     folder: Path | None = None
 
     def __post_init__(self) -> None:
-        names = [item.name for item in self.items]
-        repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-        if repeated:
-            raise DataError(f'Item name "{repeated[0]}" occurs more than once. Every item needs a name of its own.')
+        for name, count in Counter(self.names).items():
+            if count > 1:
+                raise DataError(f'Item name "{name}" occurs more than once. Every item needs a name of its own.')
+            if not name.strip():
+                raise DataError(f"Item {self.names.index(name)} has no name. Every item needs a name of its own.")
         if self.features is not None:
             check_features(self.features, len(self.items))
 
@@ -43,7 +45,7 @@ class ItemSet:
 
 def check_features(features: FloatArray, n_items: int) -> FloatArray:
     """Refuse features that are not one finite row per item."""
-    if features.ndim != 2 or len(features) != n_items:
+    if features.ndim != 2 or len(features) != n_items or not features.shape[1]:
         raise DataError(
             f"Features have shape {features.shape}; there are {n_items} items, so ({n_items}, columns) is right."
         )
@@ -57,10 +59,20 @@ def check_features(features: FloatArray, n_items: int) -> FloatArray:
 def as_items(items: ItemSet | Sequence[str] | str | Path, features: FloatArray | None = None) -> ItemSet:
     """Whatever a caller has, as an ItemSet: names, the path of a CSV file or of a folder of images."""
     if isinstance(items, ItemSet):
-        return items if features is None else ItemSet(items.items, np.asarray(features, float), items.folder)
+        return items if features is None else ItemSet(items.items, as_features(features), items.folder)
     if isinstance(items, str | Path):
         return load_items(items, features)
-    return ItemSet(tuple(Item(str(name)) for name in items), None if features is None else np.asarray(features, float))
+    return ItemSet(tuple(Item(str(name)) for name in items), None if features is None else as_features(features))
+
+
+def as_features(features: object) -> FloatArray:
+    """Rows of numbers as an array; refuses text, and rows of different lengths."""
+    try:
+        return np.asarray(features, float)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"Features must be one row of numbers per item, all rows of the same length: {error}"
+        ) from error
 
 
 def load_items(path: str | Path, features: FloatArray | str | Path | None = None) -> ItemSet:
@@ -87,7 +99,7 @@ def load_items(path: str | Path, features: FloatArray | str | Path | None = None
 def load_features(features: FloatArray | str | Path) -> FloatArray:
     """Features from an array, or from a `.npy` file that holds no pickled objects."""
     if not isinstance(features, str | Path):
-        return np.asarray(features, float)
+        return as_features(features)
     try:
         return np.asarray(np.load(features, allow_pickle=False), float)
     except (OSError, ValueError) as error:

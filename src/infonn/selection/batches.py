@@ -80,6 +80,10 @@ class BatchSettings(TypedDict, total=False):
 
 def batch_rule(per_reference: bool = False, n_best: int | None = None, power: float | None = None) -> BatchRule:
     """The rules above, put together: noise on the scores, then the best, then the random fill."""
+    if n_best is not None and n_best < 0:
+        raise ValueError(f"n_best is {n_best}; it is how many of a batch are informative ones, at least 0.")
+    if power is not None and not power > 0:
+        raise ValueError(f"power is {power}; it must be above 0, and the higher the closer to the best scores.")
     rule: BatchRule = best_per_reference if per_reference else best
     if power is not None:
         rule = PowerNoise(power, rule)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import Array, FloatArray, IntArray, as_like, is_torch, library_of, to_numpy
 from infonn.beliefs import Belief
-from infonn.errors import NeedsDrawsError
+from infonn.errors import NeedsDrawsError, unknown_name
 from infonn.framework import Prediction, Situation
 from infonn.maths.distances import pairwise_spread, query_squared_distances
 from infonn.maths.draws import DEFAULT_DRAWS, DrawMethod, normal_draws
@@ -141,6 +141,9 @@ class DistanceNoise:
     draws_by: Literal["place", "item"] = "place"
     kind: Kind | None = None  # None: as the answers are
 
+    def __post_init__(self) -> None:
+        _check_noise(self.sigma, self.mu, self.n_draws, self.method)
+
     def __call__(self, situation: Situation, rng: Generator) -> Prediction:
         spread = _Spread(situation)
         embedding = situation.belief.embedding
@@ -168,6 +171,9 @@ class EmbeddingNoise:
     n_draws: int = DEFAULT_DRAWS
     method: DrawMethod = "sobol"
     kind: Kind | None = None
+
+    def __post_init__(self) -> None:
+        _check_noise(self.sigma, self.mu, self.n_draws, self.method)
 
     def __call__(self, situation: Situation, rng: Generator) -> Prediction:
         embedding = situation.belief.embedding
@@ -204,10 +210,24 @@ class BestDraws:
     method: DrawMethod = "sobol"
     kind: Kind | None = None
 
+    def __post_init__(self) -> None:
+        _check_noise(self.sigma, self.mu, self.n_draws, self.method)
+
     def __call__(self, situation: Situation, rng: Generator) -> Prediction:
         if situation.belief.draws is not None:
             return BeliefDraws(self.mu, self.kind)(situation, rng)
         return DistanceNoise(self.sigma, self.mu, self.n_draws, self.method, kind=self.kind)(situation, rng)
+
+
+def _check_noise(sigma: float | None, mu: float | None, n_draws: int, method: str) -> None:
+    if sigma is not None and not sigma >= 0:
+        raise ValueError(f"sigma is {sigma}; a standard deviation is at least 0.")
+    if mu is not None:
+        ResponseSettings(mu)  # refuses what is not above 0
+    if n_draws < 1:
+        raise ValueError(f"n_draws is {n_draws}; at least 1 draw is needed, and {DEFAULT_DRAWS} are the default.")
+    if method not in get_args(DrawMethod):
+        raise unknown_name("Method of drawing", method, get_args(DrawMethod))
 
 
 # --- settings read off the embedding -------------------------------------------------------------------
