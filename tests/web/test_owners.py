@@ -62,7 +62,7 @@ def test_a_study_is_created_from_json_and_has_a_link(site) -> None:
     [
         ({"study": {}, "items": ["a", "b", "c", "d"]}, "[study] name is needed"),
         ({"study": {"name": "../x"}, "items": ["a", "b", "c", "d"]}, "[study] name is needed"),
-        ({"study": {"name": "s"}, "items": ["a", "b"]}, "Use at most 1 candidates"),
+        ({"study": {"name": "s"}, "items": ["a", "b"]}, "A study needs at least 3 items"),
         ({"study": {"name": "s"}, "items": ["a", "a", "c", "d"]}, 'Item name "a" occurs more than once'),
         ({"study": {"name": "s", "task": "x"}, "items": ["a", "b", "c", "d"]}, 'Task "x" is unknown'),
         (
