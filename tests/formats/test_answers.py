@@ -259,3 +259,10 @@ def test_any_json_row_is_read_or_refused_in_one_sentence(row) -> None:
 def test_any_bytes_are_no_arrays(data) -> None:
     with pytest.raises(DataError):
         cblearn.read(data, "s", NAMES)
+
+
+def test_a_lease_without_end_is_no_number_in_json() -> None:
+    options = (Option("bread, fresh", 1), Option("x", 5))
+    asked = Question("q", "s", (0, 1, 5), ("soup", "bread, fresh", "x"), options, (0, 1), lease_until=float("inf"))
+    text = csv.write_json_lines(csv.answer_rows([Answered(asked, Answer("a", "q", "", 0))], NAMES, set()))
+    assert json.loads(text, parse_constant=pytest.fail)["lease_until"] is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
@@ -38,6 +39,8 @@ def answer_rows(
     for pair in answered:
         question, answer = pair.question, pair.answer
         values = {name: getattr(question, name) for name in (*_QUESTION, *_QUESTION_TIMES)}
+        if values["lease_until"] == math.inf:  # a script's, which never ends; JSON has no such number
+            values["lease_until"] = None
         yield {
             "number": answer.number,
             "answer_id": answer.id,
