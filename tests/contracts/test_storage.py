@@ -460,6 +460,13 @@ def test_undoing_twice_is_undoing_once(storage) -> None:
         storage.undo("s", "zzz")
 
 
+def test_a_question_that_is_there_already_stays_as_it_is(storage) -> None:
+    storage.add_questions("s", [question(0)])
+    storage.add_answer("s", answer("q0"))
+    storage.add_questions("s", [question(0), question(1)])
+    assert [asked.id for asked in storage.questions("s", "open")] == ["q1"]
+
+
 def test_answers_of_excluded_people_are_out_of_force_until_they_are_back(storage) -> None:
     storage.add_questions("s", [question(0), question(1)])
     storage.add_answer("s", answer("q0", "anna", 0))

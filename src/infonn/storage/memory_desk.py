@@ -36,8 +36,8 @@ class Kept:
     changes: int = 0
 
     def add(self, questions: Sequence[Question]) -> None:
-        """At the end of the queue."""
-        for question in questions:
+        """At the end of the queue, each once."""
+        for question in [question for question in questions if question.id not in self.questions]:
             self.questions[question.id] = question
             self.states[question.id] = "open"
             self.waiting[question.id] = None

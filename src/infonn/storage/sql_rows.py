@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
 from infonn.errors import UnknownQuestionError
@@ -85,8 +86,12 @@ def insert_questions(connection: Connection, packed: list[dict[str, Any]]) -> No
 
 @lru_cache
 def _insert_text(dialect: sa.Dialect, columns: tuple[str, ...]) -> tuple[str, list[str] | None]:
-    """The statement in the database's own words, and the order of its values where they go by place."""
-    compiled = sa.insert(questions).compile(dialect=dialect, column_keys=list(columns))
+    """The statement in the database's own words, and the order of its values where they go by place.
+
+    Two scripts that know the same answers choose the same questions under the same ids: each is kept once.
+    """
+    insert: Any = sqlite.insert(questions) if dialect.name == "sqlite" else postgresql.insert(questions)
+    compiled = insert.on_conflict_do_nothing().compile(dialect=dialect, column_keys=list(columns))
     return str(compiled), compiled.positiontup if dialect.positional else None
 
 
