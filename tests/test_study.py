@@ -65,6 +65,29 @@ def test_questions_name_their_items_and_options() -> None:
     assert sorted(question.shown) == [0, 1, 2]
 
 
+def test_what_was_taken_back_is_told_anew() -> None:
+    storage = MemoryStorage()
+    study = make_study(storage, first=10)
+    told = [study.tell(question, 0) for question in study.ask(6)]
+    for response in (1, 2):
+        storage.undo("s", told[-1].id)
+        (question,) = study.ask()
+        assert question.id == told[-1].question_id
+        told.append(study.tell(question, response))
+        assert told[-1] == study.tell(question, response)  # the same again is one answer
+        assert study.answers().responses.tolist() == [0, 0, 0, 0, 0, response]
+
+
+def test_scripts_that_choose_at_the_same_time_share_the_questions() -> None:
+    storage = MemoryStorage()
+    one, other = make_study(storage), make_study(storage)
+    chosen = other.new_questions(3)  # from the same answers as `one`, a moment earlier
+    asked = one.ask(3, "anna")
+    storage.add_questions("s", chosen)
+    assert {question.id for question in chosen} == {question.id for question in asked}
+    assert not {question.id for question in other.ask(3, "bert")} & {question.id for question in asked}
+
+
 def test_asking_again_before_telling_gives_the_same_question() -> None:
     study = make_study(MemoryStorage())
     assert study.ask() == study.ask()

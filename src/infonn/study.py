@@ -6,6 +6,7 @@ import math
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -94,8 +95,8 @@ class Study:
         if size < 1:
             raise ValueError(f"ask(size={size}): ask for at least 1 question.")
         taken = self.storage.take(self.name, respondent, size, self.lease_s)
-        if len(taken) < size:
-            self.storage.add_questions(self.name, self.new_questions(size - len(taken)))
+        while len(taken) < size and (new := self.new_questions(size - len(taken))):
+            self.storage.add_questions(self.name, new)  # of which others may take some
             taken = self.storage.take(self.name, respondent, size, self.lease_s)
         return taken
 
@@ -127,6 +128,9 @@ class Study:
             context=context or {},
         )
         stored = self.storage.add_answer(self.name, answer)
+        while stored.undone and answer_id is None:  # what was said before was taken back
+            answer = replace(answer, id=f"{answer.id}+")
+            stored = self.storage.add_answer(self.name, answer)
         if stored.response != answer.response or stored.outcome != answer.outcome:
             raise AlreadyAnsweredError(
                 f"Question {question.id} was already answered with {stored.response}; {answer.response} was not stored."

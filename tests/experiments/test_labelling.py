@@ -67,7 +67,15 @@ def test_methods_are_named_by_what_they_compare():
 
 
 def test_every_labelling_experiment_is_in_the_table_and_has_both_presets():
-    names = ["mnist", "mnist-published", "mnist-clustering", "mnist-query-length", "mnist-selected", "cifar10", "cifar10-query-length"]
+    names = [
+        "mnist",
+        "mnist-published",
+        "mnist-clustering",
+        "mnist-query-length",
+        "mnist-selected",
+        "cifar10",
+        "cifar10-query-length",
+    ]
     for name in [*names, "svhn", "digits"]:
         assert name in EXPERIMENTS
         experiment = experiment_named(name)
