@@ -240,6 +240,20 @@ def test_undone_and_excluded_answers_leave_the_model() -> None:
     assert storage.load_model("s")[1]["n_answers"] == 7
 
 
+def test_an_item_that_another_person_labelled_tests_nothing() -> None:
+    storage = MemoryStorage()
+    spec = {"study": {"name": "s", "task": "labels"}, "queries": {"classes": ["a", "b"], "first": 4}}
+    record = put_study(storage, spec, items_of(NAMES, [[float(i)] for i in range(15)]), [])
+    draw = serving_for(storage, record).draw
+    answer(storage, 15, "anna", hold_out=0.4, draw=draw)
+    held = {pair.question.query[0] for pair in storage.answers("s", "hold_out")}
+    answer(storage, 14, "bert", draw=draw)
+    trained = {pair.question.query[0] for pair in storage.answers("s")}
+    settle(Worker(storage))
+    assert held & trained
+    assert storage.rounds("s")[-1].measures.get("n_hold_out", 0) == len(held - trained)
+
+
 def test_hold_out_answers_are_measured_and_never_train() -> None:
     storage = MemoryStorage()
     record = new_study(storage)

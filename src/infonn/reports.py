@@ -20,7 +20,7 @@ from infonn.beliefs import Belief
 from infonn.errors import InfonnError, StorageError
 from infonn.framework import Answered, LiveStorage
 from infonn.maths.prediction import expected_responses, plane_of, response_log_probs, spread_of, wilson_interval
-from infonn.queries import Answers, last_labels
+from infonn.queries import Answers, last_labels, not_among
 from infonn.records import Round
 from infonn.specs import check_spec, load_study, open_live_storage
 from infonn.study import Study, answers_of
@@ -49,6 +49,8 @@ def report(storage: LiveStorage, study: Study, queue: int) -> Reported:
     revision = storage.revision(study.name)
     answered = [pair for pair in storage.answers(study.name, None) if pair.answer.number <= revision[0]]
     answers, held_out = (_answers(answered, study, purpose) for purpose in ("train", "hold_out"))
+    if study.kind == "label":  # what another person said of an item trains, and then the item tests nothing
+        held_out = held_out.take(not_among(held_out.queries, answers.queries, study.kind))
     started = time.monotonic()
     belief = study.learner.fit(answers, default_rng([study.seed, len(answers)]))
     seconds = time.monotonic() - started
