@@ -233,6 +233,17 @@ def test_without_a_worker_the_owner_is_told(site, monkeypatch) -> None:
     assert site.client.get("/api/studies/s/embedding", headers=site.owner).status_code == 404
 
 
+def test_a_small_study_that_has_asked_everything_needs_no_other_worker(site) -> None:
+    key = site.study(items=["a", "b", "c", "d"], people={"hold_out": 0.0})
+    for _ in range(2):
+        answer_all(site, key, 4)
+    worker = Worker(site.storage)
+    while worker.turn():
+        pass
+    (warning,) = site.get("/api/studies/s/status")["warnings"]
+    assert warning.endswith("(4 of 8) were random because the queue had run dry. Everything there is to ask was asked.")
+
+
 def test_the_table_of_people_shows_who_is_careless(site) -> None:
     catch = [{"position": 0, "reference": "item 0", "candidates": ["item 1", "item 2", "item 3"], "expected": "item 1"}]
     key = site.study(people={"catch": catch, "prefetch": 0, "overlap": 2, "hold_out": 0.0})

@@ -21,9 +21,11 @@ def study_status(storage: LiveStorage, record: StudyRecord) -> StatusOut:
     share = counts.fallback / counts.asked if counts.asked else 0.0
     warnings = []
     if share > FALLBACK_WARNING:
+        asked_all = notes.get("reported", {}).get("queue") == 0
+        remedy = "Start another worker, or ask fewer people at once."
         warnings.append(
             f"{percent(share, 1)} of the questions ({counts.fallback} of {counts.asked}) were random because the queue "
-            "had run dry. Start another worker, or ask fewer people at once."
+            f"had run dry. {'Everything there is to ask was asked.' if asked_all else remedy}"
         )
     silent = time.time() - max(worker.get("at", 0.0), record.created_at) > WORKER_SILENT_S
     if not record.archived and silent:
