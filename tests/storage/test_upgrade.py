@@ -105,6 +105,15 @@ def test_a_backup_is_a_whole_copy_and_overwrites_nothing(tmp_path) -> None:
         backup(f"sqlite:///{tmp_path}/study.db", tmp_path / "copy.db")
 
 
+def test_a_backup_needs_a_database_and_a_folder(tmp_path) -> None:
+    with pytest.raises(StorageError, match=r"There is no database .*study\.db to back up"):
+        backup(f"sqlite:///{tmp_path}/study.db", tmp_path / "copy.db")
+    open_storage(f"sqlite:///{tmp_path}/study.db").close()
+    with pytest.raises(StorageError, match="There is no folder"):
+        backup(f"sqlite:///{tmp_path}/study.db", tmp_path / "none" / "copy.db")
+    assert [file.name for file in tmp_path.iterdir()] == ["study.db"]
+
+
 def test_a_backup_of_postgresql_is_restored_elsewhere(postgres_server, tmp_path, monkeypatch) -> None:
 
     url = postgres_server.new_database()

@@ -50,6 +50,8 @@ def backup(url: str, target: Path) -> None:
     """A copy of the database as it stands, taken while people go on answering."""
     if target.exists():
         raise StorageError(f"{target} is there already. Choose another name; a backup never overwrites.")
+    if not target.parent.is_dir():
+        raise StorageError(f"There is no folder {target.parent} for the backup.")
     database = Database(url, check_version=False)
     try:
         if database.is_sqlite:
@@ -64,6 +66,8 @@ def backup(url: str, target: Path) -> None:
 
 
 def _copy_sqlite(path: str, target: Path) -> None:
+    if not Path(path).is_file():
+        raise StorageError(f"There is no database {path} to back up.")
     source, copy = sqlite3.connect(path), sqlite3.connect(target)
     try:
         source.backup(copy)
