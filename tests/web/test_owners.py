@@ -7,6 +7,9 @@ import zipfile
 import pytest
 from PIL import Image
 
+from infonn.errors import DataError
+from infonn.specs import items_of
+from infonn.web.transfer import put_study, restored
 from infonn.worker import Worker
 
 from .conftest import Site
@@ -108,6 +111,16 @@ def test_what_is_wrong_with_a_study_is_said(site, body, sentence) -> None:
     assert reply.status_code == 422
     assert sentence in reply.json()["detail"]
     assert site.storage.studies() == []
+
+
+def test_every_way_to_a_study_checks_its_name(site) -> None:
+    with pytest.raises(DataError, match="name is needed"):
+        put_study(site.storage, {"study": {"name": "a/b"}}, items_of([(name, None) for name in "abcd"]), [])
+    site.study()
+    data = site.client.get("/api/studies/s/bundle", headers=site.owner).content
+    with pytest.raises(DataError, match="name is needed"):
+        restored(site.storage, data, "a/b")
+    assert [record.name for record in site.storage.studies()] == ["s"]
 
 
 def test_a_second_study_of_the_same_name_is_a_conflict(site) -> None:

@@ -45,7 +45,7 @@ from infonn.web.people import people_table
 from infonn.web.security import COOKIE, LOGIN_S
 from infonn.web.server import Server, server_of
 from infonn.web.status import study_status
-from infonn.web.transfer import ExportFormat, bundle_of, exported, imported, put_study, restored
+from infonn.web.transfer import ExportFormat, bundle_of, check_name, exported, imported, put_study, restored
 from infonn.web.uploads import items_from_uploads
 
 router = APIRouter(
@@ -339,9 +339,7 @@ async def import_answers(
 
 def _create(server: Server, spec: dict[str, Any], items: ItemSet, files: list[ItemFile]) -> StudyOut:
     table = spec.get("study")
-    name = table.get("name") if isinstance(table, dict) else None
-    if not isinstance(name, str) or not _is_name(name):
-        raise DataError('[study] name is needed: up to 80 letters, digits, spaces, "-", "_" and ".".')
+    check_name(table.get("name") if isinstance(table, dict) else None)
     return _study_out(server, put_study(server.storage, spec, items, files))
 
 
@@ -353,16 +351,6 @@ def _chance(queries: Mapping[str, Any]) -> float:
 
 def _restore(server: Server, data: bytes, name: str | None) -> StudyOut:
     return _study_out(server, restored(server.storage, data, name))
-
-
-def _is_name(name: str) -> bool:
-    from pydantic import TypeAdapter, ValidationError
-
-    try:
-        TypeAdapter(Name).validate_python(name)
-    except ValidationError:
-        return False
-    return True
 
 
 def _study_out(server: Server, record: StudyRecord) -> StudyOut:

@@ -6,6 +6,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Literal, get_args
 
+from pydantic import TypeAdapter, ValidationError
+
 from infonn.datasets.items import ItemSet
 from infonn.errors import DataError, StudyError, unknown_name
 from infonn.formats import bundle, cblearn, next, salmon
@@ -22,6 +24,7 @@ from infonn.framework import Answered, LiveStorage
 from infonn.records import ItemFile, StudyRecord
 from infonn.specs import check_spec, new_record
 from infonn.web.live import serving_for
+from infonn.web.messages import Name
 
 ExportFormat = Literal["csv", "jsonl", "parquet", "salmon", "next", "cblearn"]
 
@@ -75,7 +78,7 @@ def restored(storage: LiveStorage, data: bytes, name: str | None) -> StudyRecord
     items = ItemSet(tuple(kept.items), kept.features)
     record = new_record(kept.record.spec, items)
     record = replace(record, created_at=kept.record.created_at, archived=kept.record.archived)
-    _refuse_known(storage, record.name)
+    _check_new(storage, record.name)
     storage.create_study(record, kept.items, kept.features, kept.files)
     storage.import_answers(record.name, kept.answered)
     for person in kept.excluded:
@@ -86,7 +89,7 @@ def restored(storage: LiveStorage, data: bytes, name: str | None) -> StudyRecord
 def put_study(storage: LiveStorage, spec: dict[str, Any], items: ItemSet, files: list[ItemFile]) -> StudyRecord:
     """A new study, once it is clear that its questions can be asked."""
     record = new_record({key: value for key, value in spec.items() if value}, items)
-    _refuse_known(storage, record.name)
+    _check_new(storage, record.name)
     draw = serving_for(storage, record, items.items).draw
     storage.create_study(record, items.items, items.features, files)
     if draw is not None:  # the first questions are random by plan, and there before a worker has looked
@@ -95,10 +98,19 @@ def put_study(storage: LiveStorage, spec: dict[str, Any], items: ItemSet, files:
     return record
 
 
+def check_name(name: object) -> None:
+    """Refuse names that cannot be part of an address."""
+    try:
+        TypeAdapter(Name).validate_python(name)
+    except ValidationError:
+        raise DataError('[study] name is needed: up to 80 letters, digits, spaces, "-", "_" and ".".') from None
+
+
 # --- inside ----------------------------------------------------------------------------------------
 
 
-def _refuse_known(storage: LiveStorage, name: str) -> None:
+def _check_new(storage: LiveStorage, name: str) -> None:
+    check_name(name)
     if any(existing.name == name for existing in storage.studies()):
         raise StudyError(f'Study "{name}" exists already. Use another name.')
 
