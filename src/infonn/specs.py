@@ -414,6 +414,8 @@ def new_record(spec: Mapping[str, Any], items: ItemSet) -> StudyRecord:
 
     full = check_spec(spec)
     task = full["study"]["task"]
+    if task == "labels" and items.features is None:
+        raise DataError("Labels are learned from features of the items: numeric columns of items.csv, or a .npy file.")
     if full["learner"]["name"] == "default":
         full["learner"]["name"] = DEFAULT_LEARNERS[task, items.features is not None]
     for kind, table, name in (

@@ -99,8 +99,17 @@ def test_a_study_is_created_from_json_and_has_a_link(site) -> None:
         ({"study": {"name": "s"}, "items": ["a", "b", "c", "d"], "queries": {"kind": "far"}}, '"far" is unknown'),
         ({"study": {"name": "s"}, "items": ["a", "b", "c", "d"], "budget": {"answers": 0}}, "it must be from 1"),
         (
-            {"study": {"name": "s", "task": "labels"}, "items": ["a", "b"], "queries": {"classes": [0, 1]}},
+            {
+                "study": {"name": "s", "task": "labels"},
+                "items": ["a", "b"],
+                "features": [[0.0], [1.0]],
+                "queries": {"classes": [0, 1]},
+            },
             "Class 0 is no text",
+        ),
+        (
+            {"study": {"name": "s", "task": "labels"}, "items": ["a", "b"], "queries": {"classes": ["x", "y"]}},
+            "Labels are learned from features of the items",
         ),
         ({"study": {"name": "s"}, "items": ["a", "b", "c", "d"], "features": [[1.0], [2.0, 3.0]]}, "same length"),
         ({"study": {"name": "s"}, "items": ["a", "b", "c", "d"], "features": [[1.0]]}, "there are 4 items"),
@@ -338,11 +347,11 @@ def test_what_is_exported_can_be_imported_elsewhere(site, format) -> None:
 
 
 def test_labels_go_only_where_the_classes_are_the_same(site) -> None:
-    labels = {"name": "s", "task": "labels"}
-    answer_all(site, site.study(study=labels, queries={"classes": ["cat", "dog"]}), 3)
+    labels = {"study": {"name": "s", "task": "labels"}, "features": [[float(i)] for i in range(12)]}
+    answer_all(site, site.study(**labels, queries={"classes": ["cat", "dog"]}), 3)
     data = site.client.get("/api/studies/s/export", headers=site.owner).content
     other = Site()
-    other.study(study=labels, queries={"classes": ["dog", "cat"]})
+    other.study(**labels, queries={"classes": ["dog", "cat"]})
     reply = other.client.post("/api/studies/s/import", files={"file": ("answers", data)}, headers=other.owner)
     assert reply.status_code == 422
     assert "the classes cat, dog, and those of the study are dog, cat" in reply.json()["detail"]

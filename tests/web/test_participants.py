@@ -102,6 +102,7 @@ def test_rankings_and_labels_have_practice_and_catch_questions(site, queries, ca
     key = site.study(
         study={"name": "s", "task": "labels" if "classes" in queries else "similarity"},
         queries=queries,
+        features=[[float(i)] for i in range(12)],
         people={"practice": [entry], "catch": [{"position": 0, **entry}], "prefetch": 0, "per_person": 2},
     )
     person = site.person(key)
@@ -194,7 +195,8 @@ def test_images_are_served_from_the_studys_own_items_alone(site) -> None:
 
 def test_everybody_is_asked_for_every_label_in_a_small_study(site) -> None:
     tables = {"queries": {"classes": ["a", "b"], "first": 20}, "people": {"hold_out": 0.9, "prefetch": 0}}
-    key = site.study(study={"name": "s", "task": "labels"}, **tables)
+    features = [[float(i)] for i in range(12)]
+    key = site.study(study={"name": "s", "task": "labels"}, features=features, **tables)
     assert len({question.query for question in site.storage.questions("s")}) == 12  # first ones are all different
     for _ in range(5):
         person, items = site.person(key), []
