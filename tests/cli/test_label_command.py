@@ -92,6 +92,17 @@ def test_own_features_and_labels_and_a_pool_smaller_than_the_batch(tmp_path, rng
     assert "Every item has a label" in run(*common, "--out", tmp_path / "out").output
 
 
+def test_nothing_is_predicted_before_two_classes_have_a_label(tmp_path, rng):
+    np.save(tmp_path / "features.npy", rng.normal(size=(6, 3)))
+    (tmp_path / "items.csv").write_text("name\n" + "".join(f"{i}\n" for i in range(6)))
+    (tmp_path / "labels.csv").write_text("item,label\n0,red\n1,red\n")
+    files = ("--items", tmp_path / "items.csv", "--features", tmp_path / "features.npy")
+    shown = run(*files, "--classes", CLASSES, "--labels", tmp_path / "labels.csv", "--out", tmp_path / "out")
+    assert shown.exit_code == 0, shown.output
+    assert not (tmp_path / "out" / "predictions.csv").exists()
+    assert {row["prediction"] for row in rows_of(tmp_path / "out" / "next.csv")} == {""}
+
+
 def refusal(*arguments):
     result = run(*arguments)
     assert isinstance(result.exception, InfonnError), result.output

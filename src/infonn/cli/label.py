@@ -142,7 +142,7 @@ class _Job:
         from infonn.selection.class_predictions import point_log_probs
 
         rest = np.array([item for item in range(len(self.items)) if item not in known], np.int64)
-        if not known or not len(rest):
+        if len(set(known.values())) < 2 or not len(rest):  # of one class all would be, for all we know
             (self.out / "predictions.csv").unlink(missing_ok=True)
             return {}
         probs = np.exp(point_log_probs(belief, rest))
