@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 from infonn.errors import DataError, InfonnError, InvalidQueryError, StudyError, UnknownNameError
-from infonn.specs import LEARNERS, STRATEGIES, check_spec, create_study, describe, load_study, open_storage, read_spec
+from infonn.specs import (
+    CLASS_LEARNERS,
+    LEARNERS,
+    STRATEGIES,
+    check_spec,
+    create_study,
+    describe,
+    load_study,
+    open_storage,
+    read_spec,
+)
 
 NAMES = [f"item {i}" for i in range(7)]
 
@@ -40,6 +50,12 @@ def test_wrong_tables_are_refused_with_the_near_miss(spec, sentence) -> None:
 def test_an_unknown_strategy_names_the_known_ones() -> None:
     with pytest.raises(UnknownNameError, match='Strategy "infonn" is unknown. Known: .*Did you mean "info_nn"'):
         create_study(NAMES, strategy="infonn")
+
+
+@pytest.mark.parametrize(("task", "learner"), [("similarity", "logistic"), ("labels", "mds")])
+def test_a_learner_of_the_other_task_is_refused(task, learner) -> None:
+    with pytest.raises(UnknownNameError, match=f'Learner "{learner}" is unknown'):
+        create_study(NAMES, task=task, classes=["a", "b"], features=np.eye(7), learner=learner)
 
 
 def test_an_unknown_setting_of_a_part_is_refused() -> None:
@@ -143,7 +159,7 @@ def test_a_stored_study_goes_on_and_other_settings_are_refused(tmp_path) -> None
 
 
 def test_every_named_part_says_what_it_is() -> None:
-    for kind, table in (("Strategy", STRATEGIES), ("Learner", LEARNERS)):
+    for kind, table in (("Strategy", STRATEGIES), ("Learner", LEARNERS), ("Learner", CLASS_LEARNERS)):
         assert all(len(line) > 20 for line in describe(kind, table).values())
 
 

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from infonn.arrays import FloatArray, IntArray
-from infonn.errors import DataError
+from infonn.errors import DataError, unknown_name
 from infonn.maths.accuracy import triplet_accuracy
 from infonn.maths.distances import query_squared_distances
 from infonn.queries import Answers, check_queries, check_responses, rank_of_orders, split_into_triplets
@@ -26,7 +26,7 @@ from infonn.specs import LEARNERS, build_part
 class Embedding(BaseEstimator):  # type: ignore[misc]
     """An embedding learned from similarity answers. `X` are queries, `y` the responses to them.
 
-    `learner` is a name ("mds", "network", "posterior", ...) and `settings` its settings; `features` (items, ...) are
+    `learner` is a name ("mds", "network", "posterior") and `settings` its settings; `features` (items, ...) are
     what a network learns from. Without `features`, `n_items` says how many items there are; without either, the
     queries do.
     """
@@ -99,6 +99,8 @@ class Embedding(BaseEstimator):  # type: ignore[misc]
         return triplet_accuracy(self.embedding_, split_into_triplets(answers))
 
     def _answers(self, queries: Any, responses: Any, n_items: int) -> Answers:
+        if self.kind not in ("nearest", "ranking"):
+            raise unknown_name("Kind of question", self.kind, ("nearest", "ranking"))
         checked = check_queries(queries, n_items)
         return Answers(checked, check_responses(responses, checked, self.kind), self.kind)  # type: ignore[arg-type]
 

@@ -35,9 +35,12 @@ LEARNERS = {
     "mds": "infonn.learners.mds:MDS",
     "posterior": "infonn.learners.choice:posterior",
     "network": "infonn.learners.network:network",
+}
+CLASS_LEARNERS = {  # for task "labels"
     "logistic": "infonn.learners.classifier:SklearnClassifier",
     "head": "infonn.learners.heads:Head",
 }
+LEARNERS_BY_TASK = {"similarity": LEARNERS, "labels": CLASS_LEARNERS}
 STRATEGIES = {
     "random": "infonn.selection.strategies:random",
     "info_nn": "infonn.selection.strategies:info_nn",
@@ -279,9 +282,9 @@ def build_study(spec: Mapping[str, Any], storage: Storage, pool: IntArray | None
     full = check_spec(spec)
     context = _context(full, storage, pool)
     queries = full["queries"]
-    learner: Learner = _build_named("Learner", LEARNERS, full["learner"], context)
-    strategies = STRATEGIES_BY_TASK[full["study"]["task"]]
-    strategy: Strategy = _build_named("Strategy", strategies, full["strategy"], context)
+    task = full["study"]["task"]
+    learner: Learner = _build_named("Learner", LEARNERS_BY_TASK[task], full["learner"], context)
+    strategy: Strategy = _build_named("Strategy", STRATEGIES_BY_TASK[task], full["strategy"], context)
     return Study(
         full["study"]["name"],
         storage,
@@ -419,7 +422,7 @@ def new_record(spec: Mapping[str, Any], items: ItemSet) -> StudyRecord:
     if full["learner"]["name"] == "default":
         full["learner"]["name"] = DEFAULT_LEARNERS[task, items.features is not None]
     for kind, table, name in (
-        ("Learner", LEARNERS, full["learner"]["name"]),
+        ("Learner", LEARNERS_BY_TASK[task], full["learner"]["name"]),
         ("Strategy", STRATEGIES_BY_TASK[task], full["strategy"]["name"]),
     ):
         if name not in table:

@@ -28,9 +28,11 @@ def strategies() -> None:
 
 def learners() -> None:
     """List the learners, one line each."""
-    from infonn.specs import DEFAULT_LEARNERS, LEARNERS
+    from infonn.specs import CLASS_LEARNERS, DEFAULT_LEARNERS, LEARNERS
 
     _show("Learner", LEARNERS, *DEFAULT_LEARNERS.values())
+    typer.echo("\nFor labels:")
+    _show("Learner", CLASS_LEARNERS, *DEFAULT_LEARNERS.values())
 
 
 def _show(kind: str, table: dict[str, str], *defaults: str) -> None:
