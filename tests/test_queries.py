@@ -47,6 +47,7 @@ seeds = st.integers(0, 2**32 - 1)
         ([[0, 1, -1]], "after a reference and at least 2 candidates"),
         ([[0.5, 1, 2]], "Queries are float64; they must be whole numbers"),
         ([0, 1, 2], "Queries have shape (3,)"),
+        ([[0, 1, 2], [0, 1, 2, 3]], "Queries are rows of different lengths; fill short rows with -1 at their end."),
         ([[0, 1]], "at least 2 candidates"),
         ([list(range(11))], "Queries of 10 candidates need 11 items, and there are 10. Use at most 9 candidates."),
     ],

@@ -32,3 +32,9 @@ def test_each_is_drawn_as_often_as_any_other(rng):
 def test_more_than_there_are_is_refused(rng):
     with pytest.raises(InvalidQueryError, match="8 queries were asked for, and the triplets imply 7"):
         draw_from_triplets(TRIPLETS, 8, 3, rng)
+
+
+def test_lists_will_do_and_a_triplet_with_an_item_twice_is_refused():
+    assert len(queries_from_triplets(TRIPLETS.tolist(), 3)) == 7
+    with pytest.raises(InvalidQueryError, match=r"Query 1 is \[0, 1, 1\]: item 1 occurs twice"):
+        queries_from_triplets([[0, 1, 2], [0, 1, 1]])

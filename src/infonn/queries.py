@@ -77,7 +77,12 @@ def last_labels(answers: Answers) -> tuple[IntArray, IntArray]:
 
 def check_queries(queries: object, n_items: int) -> IntArray:
     """`queries` as an int32 array whose rows can be asked of `n_items` items; else an error that shows the row."""
-    array = np.asarray(queries)
+    try:
+        array = np.asarray(queries)
+    except ValueError:
+        raise InvalidQueryError(
+            "Queries are rows of different lengths; fill short rows with -1 at their end."
+        ) from None
     if array.ndim != 2 or array.shape[1] < 3:
         raise InvalidQueryError(
             f"Queries have shape {array.shape}; they are rows of a reference and at least 2 candidates: (n, 1 + C)."
@@ -316,8 +321,9 @@ def count_triplet_queries(triplets: IntArray, n_candidates: int) -> int:
 
 def _distinct_triplets(triplets: IntArray) -> IntArray:
     """Every triplet once, by reference, near and far."""
-    columns = triplets[:, :3].T.astype(np.int64)
-    n_items = int(triplets.max(initial=0)) + 1
+    triplets = np.asarray(triplets)
+    n_items = int(triplets.max(initial=2)) + 1
+    columns = check_queries(triplets[:, :3], n_items).T.astype(np.int64)
     codes = np.unique((columns[0] * n_items + columns[1]) * n_items + columns[2])  # quicker than rows
     return np.stack([codes // n_items**2, codes // n_items % n_items, codes % n_items], axis=1)
 

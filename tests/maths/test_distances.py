@@ -27,6 +27,11 @@ def test_query_distances_are_those_of_a_loop_and_padding_is_infinitely_far(embed
     np.testing.assert_allclose(many, [got, 4 * got])
 
 
+def test_an_embedding_of_whole_numbers_will_do():
+    got = query_squared_distances(np.array([[0], [3], [5]]), np.array([[0, 1, 2], [2, 1, -1]], np.int32))
+    np.testing.assert_array_equal(got, [[9, 25], [4, np.inf]])
+
+
 def test_pairwise_distances_hold_their_digits_far_from_the_origin(embedding):
     expected = np.linalg.norm(embedding[:, None] - embedding[None], axis=-1)
     np.testing.assert_allclose(pairwise_distances(embedding), expected, atol=1e-7)

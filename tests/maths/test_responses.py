@@ -18,7 +18,17 @@ settings = st.builds(
 
 
 @pytest.mark.parametrize(
-    "part, bad", [("mu", 0.0), ("mu", -1.0), ("mu", math.nan), ("sharpness", 0.0), ("lapse", 1.0), ("lapse", -0.1)]
+    "part, bad",
+    [
+        ("mu", 0.0),
+        ("mu", -1.0),
+        ("mu", math.nan),
+        ("mu", math.inf),
+        ("sharpness", 0.0),
+        ("sharpness", math.inf),
+        ("lapse", 1.0),
+        ("lapse", -0.1),
+    ],
 )
 def test_settings_that_make_no_sense_are_refused(part, bad):
     with pytest.raises(ValueError, match=f"{part} is {bad}"):

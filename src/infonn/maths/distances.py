@@ -27,7 +27,7 @@ def query_squared_distances(embedding: Array, queries: Array) -> Array:
     else:
         difference = embedding[..., candidates, :] - embedding[..., queries[:, :1], :]
         squared = (difference**2).sum(-1)
-    return np.where(candidates < 0, np.asarray(np.inf, squared.dtype), squared)
+    return np.where(candidates < 0, np.asarray(np.inf, np.result_type(squared, np.float32)), squared)
 
 
 def _torch_squared_distances(embedding: Tensor, queries: Tensor, padding: Tensor) -> Tensor:

@@ -23,10 +23,12 @@ class ResponseSettings:
     lapse: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.mu > 0:
-            raise ValueError(f"mu is {self.mu}; it must be above 0, so that no distance has infinite weight.")
-        if not self.sharpness > 0:
-            raise ValueError(f"sharpness is {self.sharpness}; it must be above 0.")
+        if not 0 < self.mu < np.inf:
+            raise ValueError(
+                f"mu is {self.mu}; it must be above 0, so that no distance has infinite weight, and finite."
+            )
+        if not 0 < self.sharpness < np.inf:
+            raise ValueError(f"sharpness is {self.sharpness}; it must be above 0 and finite.")
         if not 0 <= self.lapse < 1:
             raise ValueError(f"lapse is {self.lapse}; it is a share of answers, at least 0 and below 1.")
 
