@@ -56,7 +56,7 @@ class Foresees:
         return self.nats
 
 
-@pytest.mark.parametrize(("lead", "say"), [(2.0, 0), (4.0, 1)])
+@pytest.mark.parametrize(("lead", "say"), [(4.0, 0), (5.0, 1)])
 def test_a_small_lead_is_chance_and_changes_nothing(lead: float, say: int) -> None:
     answers = answered(np.random.default_rng(0).standard_normal((12, 2)), 100)
     belief = Choice((Foresees(-100.0), Foresees(-100.0 + lead))).fit(answers, np.random.default_rng(0))

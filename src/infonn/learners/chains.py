@@ -125,12 +125,10 @@ def left_out(log_probs: FloatArray) -> float:
     """Nats: the log probability of each answer as if the chains had seen only the others, summed over the answers.
 
     (chains, answers) -> a number. A chain that has not seen an answer would be the likelier the less it made of it, so
-    chains are weighted by 1 / probability; no weight counts more than the root of their number times the mean one
-    (truncated importance sampling, Ionides 2008).
+    chains are weighted by 1 / probability; what is left is the harmonic mean of the probabilities. With few chains it
+    is rather too low for a learner that can follow every answer: no reason to change to it.
     """
-    weights = np.exp(log_probs.min(axis=0) - log_probs)
-    weights = np.minimum(weights, np.sqrt(len(weights)) * weights.mean(axis=0))
-    return float(np.log((weights * np.exp(log_probs)).sum(axis=0) / weights.sum(axis=0)).sum())
+    return float((np.log(len(log_probs)) - np.logaddexp.reduce(-log_probs, axis=0)).sum())
 
 
 def resampled(parameters: FloatArray, log_weights: FloatArray, rng: Generator) -> tuple[FloatArray, float]:

@@ -2,7 +2,7 @@
 
 Every learner foresees each answer from the others (its chains, weighted as if they had not seen it), so the score is
 a held-out likelihood that costs nobody an answer, and no setting has to be guessed: whether features describe the
-items well enough is for the answers to say. A small lead is chance: the say changes at 20 to 1. A learner that has
+items well enough is for the answers to say. A small lead is chance: the say changes at 100 to 1. A learner that has
 fallen hopelessly behind is not fitted any more.
 """
 
@@ -22,7 +22,7 @@ from infonn.learners.posterior import EmbedderName, Posterior
 from infonn.queries import Answers
 
 CHOSEN = "chosen"
-LEAD = math.log(20)  # nats by which another must foresee the answers better to take the say
+LEAD = math.log(100)  # nats by which another must foresee the answers better to take the say
 HOPELESS = math.log(1e9)  # nats behind the one that has it
 
 
