@@ -266,3 +266,20 @@ def test_a_lease_without_end_is_no_number_in_json() -> None:
     asked = Question("q", "s", (0, 1, 5), ("soup", "bread, fresh", "x"), options, (0, 1), lease_until=float("inf"))
     text = csv.write_json_lines(csv.answer_rows([Answered(asked, Answer("a", "q", "", 0))], NAMES, set()))
     assert json.loads(text, parse_constant=pytest.fail)["lease_until"] is None
+
+
+@pytest.mark.parametrize("no_response", ["", "nan"])
+def test_tables_that_went_through_other_tools_are_read_alike(no_response) -> None:
+    columns = "answer_id,question_id,reference,candidates,response,outcome,undone"
+    cells = """"[""käse"", ""x""]\""""
+    text = f"{columns}\na,q,soup,{cells},1.0,answered,TRUE\nb,r,soup,{cells},{no_response},skipped,False\n"
+    first, second = (pair.answer for pair in csv.read_csv(text, "s", NAMES))
+    assert (first.response, first.undone, second.response, second.undone) == (1, True, None, False)
+    with pytest.raises(DataError, match='Line 2 cannot be read: column "response" is 1.5'):
+        csv.read_csv(text.replace("1.0", "1.5"), "s", NAMES)
+
+
+def test_json_lines_may_hold_what_unicode_calls_a_line_end() -> None:
+    row = {"answer_id": "a", "question_id": "q", "reference": "soup", "candidates": ["käse", "x"], "response": 0}
+    text = json.dumps({**row, "respondent": "anna\u2028b"}, ensure_ascii=False)
+    assert csv.read_json_lines(f"{text}\r\n", "s", NAMES)[0].answer.respondent == "anna\u2028b"

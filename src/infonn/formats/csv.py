@@ -131,7 +131,7 @@ def read_csv(text: str, study: str, item_names: Sequence[str]) -> list[Answered]
 
 def read_json_lines(text: str, study: str, item_names: Sequence[str]) -> list[Answered]:
     rows = []
-    for line, content in enumerate(text.splitlines(), start=1):
+    for line, content in enumerate(text.split("\n"), start=1):
         if not content.strip():
             continue
         try:
@@ -164,7 +164,8 @@ def _answered_rows(rows: Iterable[tuple[int, dict[str, Any]]], study: str, item_
     result = []
     for line, row in rows:
         try:
-            result.append(_answered(row, study, index))
+            numbers = {name: _number(name, row[name]) for name in _NUMBERS if name in row}
+            result.append(_answered({**row, **numbers}, study, index))
         except (DataError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
             raise DataError(f"Line {line} cannot be read: {reason}") from error
@@ -179,10 +180,8 @@ def _parsed(row: Mapping[str, Any], line: int) -> dict[str, Any]:
         for name, value in row.items():
             if name in _LISTS:
                 parsed[name] = json.loads(value) if value else []
-            elif name in _NUMBERS:
-                parsed[name] = _NUMBERS[name](value) if value else None
             elif name in ("excluded", "late", "undone"):
-                parsed[name] = value == "true"
+                parsed[name] = value.lower() == "true"  # spreadsheets write TRUE, pandas True
     except (ValueError, RecursionError) as error:
         raise DataError(f'Line {line}: column "{name}" is "{value}", which cannot be read.') from error
     return parsed
@@ -236,6 +235,20 @@ def _answered(row: Mapping[str, Any], study: str, index: Mapping[str, int]) -> A
     )
     check_response(question, answer.response, answer.outcome)
     return Answered(question, answer)
+
+
+def _number(name: str, value: Any) -> float | None:
+    """A number as tables write them: nothing or NaN where there is none, maybe 2.0 for 2."""
+    if value is None or value == "":
+        return None
+    number = float(value)
+    if math.isnan(number):
+        return None
+    if _NUMBERS[name] is float:
+        return number
+    if not number.is_integer():
+        raise DataError(f'column "{name}" is {value}; it must be a whole number.')
+    return int(number)
 
 
 def _text(value: Any) -> str:
