@@ -49,7 +49,7 @@ Name = Annotated[str, typer.Argument(help="The study's name.")]
 @study_app.command()
 def create(
     items: Annotated[Path, typer.Argument(help="items.csv with a column `name`, or a folder of images.")],
-    name: Annotated[str, typer.Option(help="What to call the study.")] = "study",
+    name: Annotated[str | None, typer.Option(help="What to call the study [default: as in the settings].")] = None,
     settings: Annotated[Path | None, typer.Option(help="A study.toml with more settings.")] = None,
     features: Annotated[Path | None, typer.Option(help="A .npy file, one row per item.")] = None,
     candidates: Annotated[int | None, typer.Option(help="Candidates in a question.", min=2)] = None,
@@ -68,8 +68,8 @@ def create(
     from infonn.web.uploads import items_in
 
     spec = read_spec(settings) if settings is not None else {}
-    spec.setdefault("study", {})["name"] = name
     given = {
+        ("study", "name"): name,
         ("queries", "candidates"): candidates,
         ("budget", "answers"): answers,
         ("people", "at_random"): at_random,

@@ -1,0 +1,41 @@
+"""`infonn study`: what the server offers, from the shell."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from infonn.cli.main import app
+
+
+@pytest.fixture
+def shell(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("INFONN_STORAGE", "sqlite:///study.db")
+    Path("items.csv").write_text("name\na\nb\nc\nd\n")
+
+    def run(*words: str) -> str:
+        done = CliRunner().invoke(app, ["study", *words], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    return run
+
+
+def test_the_settings_name_the_study_unless_the_command_does(shell) -> None:
+    Path("study.toml").write_text('[study]\nname = "dishes"\n[people]\nhold_out = 0.5\n')
+    assert shell("create", "items.csv").startswith('Study "study" of 4 items.')
+    assert shell("create", "items.csv", "--settings", "study.toml").startswith('Study "dishes" of 4 items.')
+    assert shell("create", "items.csv", "--settings", "study.toml", "--name", "mine").startswith('Study "mine"')
+    assert [line.split("\t")[:3] for line in shell("list").splitlines()] == [
+        [name, "open", "0 answers"] for name in ("study", "dishes", "mine")
+    ]
+
+
+def test_an_ended_study_moves_as_one_file_and_is_opened_again(shell) -> None:
+    shell("create", "items.csv", "--name", "s")
+    shell("archive", "s")
+    shell("export", "s", "--format", "bundle", "--out", "s.zip")
+    assert shell("import", "s.zip", "--name", "copy").startswith('Study "copy" with 0 answers')
+    shell("archive", "copy", "--reopen")
+    assert [line.split("\t")[:2] for line in shell("list").splitlines()] == [["s", "ended"], ["copy", "open"]]
