@@ -316,6 +316,22 @@ def test_the_people_table_of_a_study_can_be_changed(site) -> None:
     assert reply.status_code == 422
 
 
+def test_a_full_study_goes_on_when_its_goal_is_raised(site) -> None:
+    key = site.study(budget={"answers": 2}, people={"hold_out": 0.0, "prefetch": 0})
+    person = answer_all(site, key, 2)
+    site.app.state.server.studies._kept.clear()
+    assert site.person(key).arrival["finished"]
+    change = lambda goal: site.client.patch(  # noqa: E731
+        "/api/studies/s", json={"budget": {"answers": goal}}, headers=site.owner
+    )
+    assert change(0).status_code == 422
+    assert change(9).json()["spec"]["budget"]["answers"] == 9
+    site.app.state.server.studies._kept.clear()
+    assert not site.person(key).arrival["finished"]
+    assert site.get("/api/studies/s/status")["goal"] == 9
+    assert person.answer()["progress"]["done"] == 3
+
+
 # --- export and import -----------------------------------------------------------------------------
 
 

@@ -174,10 +174,11 @@ class StudyOut(BaseModel):
 
 
 class ChangeIn(Message):
-    """`archived` ends the study (or opens it again); `people` changes keys of that table."""
+    """`archived` ends the study (or opens it again); `people` and `budget` change keys of these tables."""
 
     archived: bool | None = None
     people: Table | None = None
+    budget: Table | None = None
 
 
 class ExcludeIn(Message):

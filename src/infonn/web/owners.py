@@ -184,10 +184,10 @@ def get_study(record: Stored, server: ServerOf) -> StudyOut:
 
 @router.patch("/studies/{name}", dependencies=[Owner])
 def change_study(record: Stored, body: ChangeIn, server: ServerOf) -> StudyOut:
-    """End a study or open it again; change what its [people] table says."""
-    spec = None
-    if body.people is not None:
-        spec = {**record.spec, "people": {**record.spec.get("people", {}), **body.people}}
+    """End a study or open it again; change what its [people] and [budget] tables say."""
+    spec, changes = None, body.model_dump(include={"people", "budget"}, exclude_none=True)
+    if changes:
+        spec = {**record.spec, **{table: {**record.spec.get(table, {}), **keys} for table, keys in changes.items()}}
         serving_for(server.storage, StudyRecord(record.name, spec, record.seed))  # refuses what cannot be served
     return _study_out(server, server.storage.change_study(record.name, archived=body.archived, spec=spec))
 
