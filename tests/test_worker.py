@@ -26,6 +26,7 @@ NAMES = [(f"item {i}", None) for i in range(15)]
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch):
     monkeypatch.setattr("infonn.keeper.REFILL_EVERY_S", 0.0)
+    monkeypatch.setattr("infonn.worker._IDLE_S", np.inf)  # kernels may take longer to compile
 
 
 class Clock:

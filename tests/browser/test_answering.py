@@ -379,7 +379,7 @@ def test_an_undo_while_offline_is_kept_as_well(site: Site, new_page, picture) ->
     record = site.study("image", prefetch=2)
     page = new_page()
     open_study(page, site.link(record))
-    page.wait_for_timeout(300)
+    fetched_ahead(page, 3)
     page.context.set_offline(True)
     first = shown(page)
     choose(page, 0)
@@ -390,10 +390,8 @@ def test_an_undo_while_offline_is_kept_as_well(site: Site, new_page, picture) ->
     picture(page, "offline")
     choose(page, 1)
     page.context.set_offline(False)
-    for _ in range(400):  # the first answer, its undo and the second answer are sent one after the other
-        kept = site.answers(record, everything=True)
-        if [pair.answer.undone for pair in kept] == [True, False]:
-            break
-        page.wait_for_timeout(50)
-    assert [pair.answer.undone for pair in kept] == [True, False]
+    # The first answer, its undo and the second answer are sent one after the other.
+    undone = lambda: [pair.answer.undone for pair in site.answers(record, everything=True)]  # noqa: E731
+    wait_until(page, lambda: undone() == [True, False], "the undo")
+    kept = site.answers(record, everything=True)
     assert kept[1].answer.response == kept[1].question.shown[1]

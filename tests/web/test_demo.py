@@ -28,12 +28,12 @@ def test_simulated_people_answer_both_studies() -> None:
     crowd = threading.Thread(target=Crowd(storage, demos, n_people=30).run, args=(stop,))
     crowd.start()
     wanted = 8
-    for _ in range(600):
+    for _ in range(2400):
         if all(len(storage.answers(demo.record.name, None)) >= wanted for demo in demos):
             break
         stop.wait(0.05)
     stop.set()
-    crowd.join(5)
+    crowd.join(60)
     for demo in demos:
         pairs = storage.answers(demo.record.name, None)
         assert len(pairs) >= wanted
