@@ -203,6 +203,18 @@ def test_a_file_of_something_else_is_not_overwritten(tmp_path) -> None:
     assert path.read_text() == "a line that never ended"
 
 
+def test_of_two_that_have_a_results_file_open_one_is_refused_and_nothing_lost(tmp_path) -> None:
+    path = tmp_path / "r.jsonl"
+    first = make_study(JournalStorage(path))
+    first.tell(first.ask()[0].id, 0)
+    second = make_study(JournalStorage(path))
+    second.tell(second.ask()[0].id, 1)
+    with pytest.raises(ResultsFileError, match="written to by another study that has it open"):
+        first.ask()
+    assert second.answers().responses.tolist() == [0, 1]
+    assert make_study(JournalStorage(path)).answers().responses.tolist() == [0, 1]
+
+
 def test_the_results_file_is_json_lines(tmp_path) -> None:
     path = tmp_path / "r.jsonl"
     list(

@@ -25,17 +25,17 @@ class JournalStorage:
 
     Each line is flushed before the call returns, so a killed process loses nothing; rounds are also synced to
     disk. A last line that was cut off is dropped, and said; damage elsewhere is an error and changes nothing.
-    Leases are not kept: after a restart every unanswered question is open again.
+    Leases are not kept: after a restart every unanswered question is open again. Of two that have the file open, the
+    one that comes second to write is refused, so that neither writes over the other.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._memory = MemoryStorage()
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        keep = self._replay() if self.path.exists() else 0
-        self._file = self.path.open("r+b" if self.path.exists() else "w+b")
-        self._file.truncate(keep)
-        self._file.seek(keep)
+        self._size = self._replay() if self.path.exists() else 0
+        self._file = self.path.open("ab")
+        self._file.truncate(self._size)
 
     def close(self) -> None:
         self._file.close()
@@ -119,8 +119,15 @@ class JournalStorage:
     # --- the file ----------------------------------------------------------------------------------
 
     def _write(self, event: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(event).encode() + b"\n")
+        if os.fstat(self._file.fileno()).st_size != self._size:
+            raise ResultsFileError(
+                f"{self.path} was written to by another study that has it open, so this was not stored. Load the study "
+                "again, and go on with one of them only."
+            )
+        line = json.dumps(event).encode() + b"\n"
+        self._file.write(line)
         self._file.flush()
+        self._size += len(line)
 
     def _replay(self) -> int:
         """Bring the memory back; how many bytes of the file are whole lines."""
