@@ -19,14 +19,16 @@ def run(
 ) -> None:
     """Run a study written as data; an interrupted run goes on where it stopped.
 
-    Writes `results.jsonl` (every question and answer), `embedding.csv` and `curve.svg`.
+    Writes `results.jsonl` (every question and answer), `embedding.csv` and `curve.svg`. A study may be as short as
 
-        [study]
-        name = "dishes"
-        [items]
-        dataset = "food73"
-        [budget]
-        answers = 300
+    ```toml
+    [study]
+    name = "dishes"
+    [items]
+    dataset = "food73"
+    [budget]
+    answers = 300
+    ```
     """
     import numpy as np
     from rich.console import Console
