@@ -52,3 +52,14 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
     refused = run("run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "study.toml"))
     assert refused.returncode == 2
     assert refused.stderr.strip() == f"{tmp_path / 'study.toml'}: File exists."
+
+
+def test_an_oracle_with_odd_settings_is_refused_in_a_sentence(tmp_path) -> None:
+    study = '[items]\ndataset = "gaussian"\n[learner]\nname = "mds"\n[oracle]\n'
+    for setting, sentence in {
+        "corrupt = 2.0": "share is 2.0; it is the share of corrupted answers, 0 to 1.",
+        "lapse = 1.5": "lapse is 1.5; it is a share of answers, at least 0 and below 1.",
+    }.items():
+        (tmp_path / "study.toml").write_text(study + setting)
+        refused = run("run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out"))
+        assert (refused.returncode, refused.stderr.strip()) == (2, sentence)

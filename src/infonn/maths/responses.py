@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from infonn.arrays import Array, library_of
+from infonn.errors import DataError
 from infonn.queries import orders
 
 
@@ -24,13 +25,13 @@ class ResponseSettings:
 
     def __post_init__(self) -> None:
         if not 0 < self.mu < np.inf:
-            raise ValueError(
+            raise DataError(
                 f"mu is {self.mu}; it must be above 0, so that no distance has infinite weight, and finite."
             )
         if not 0 < self.sharpness < np.inf:
-            raise ValueError(f"sharpness is {self.sharpness}; it must be above 0 and finite.")
+            raise DataError(f"sharpness is {self.sharpness}; it must be above 0 and finite.")
         if not 0 <= self.lapse < 1:
-            raise ValueError(f"lapse is {self.lapse}; it is a share of answers, at least 0 and below 1.")
+            raise DataError(f"lapse is {self.lapse}; it is a share of answers, at least 0 and below 1.")
 
 
 def log_weights(squared_distances: Array, settings: ResponseSettings) -> Array:

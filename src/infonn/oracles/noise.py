@@ -9,7 +9,7 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from infonn.arrays import FloatArray, IntArray
-from infonn.errors import InvalidQueryError
+from infonn.errors import DataError, InvalidQueryError
 from infonn.framework import Oracle
 from infonn.queries import Kind, option_counts, orders, question_keys, rank_of_orders
 
@@ -30,7 +30,7 @@ class Corrupted:
 
     def __post_init__(self) -> None:
         if not 0 <= self.share <= 1:
-            raise ValueError(f"share is {self.share}; it is the share of corrupted answers, 0 to 1.")
+            raise DataError(f"share is {self.share}; it is the share of corrupted answers, 0 to 1.")
         if self.kind == "label" and self.n_classes < 2:
             raise InvalidQueryError(f"{self.n_classes} classes; corrupting labels needs at least 2.")
 
