@@ -53,6 +53,22 @@ def test_a_response_is_stored_once_by_the_constraint_itself(database_url) -> Non
         assert stored.number == 1
 
 
+def test_one_person_in_two_tabs_is_one_person(postgres_server, monkeypatch) -> None:
+    url = postgres_server.new_database()
+    create_study(NAMES, storage=url, name="s")
+    one, other, names = SqlStorage(url), SqlStorage(url), []
+    ensure = one._ensure_respondent
+
+    def overtaken(*given) -> None:
+        if not names:
+            names.append(other.join("s", "prolific-1").name)
+        ensure(*given)
+
+    monkeypatch.setattr(one, "_ensure_respondent", overtaken)
+    assert [one.join("s", "prolific-1").name] == names
+    assert [person.name for person in one.respondents("s")] == names
+
+
 def test_work_done_together_fails_alone(tmp_path) -> None:
     """One bad piece of work among many that share a transaction: the others are kept, each once."""
     storage = SqlStorage(f"sqlite:///{tmp_path}/x.db")

@@ -165,6 +165,12 @@ class SqlStorage:
     # --- people ------------------------------------------------------------------------------------
 
     def join(self, study: str, outside_id: str | None = None, details: Mapping[str, Any] | None = None) -> Respondent:
+        try:
+            return self._join(study, outside_id, details)
+        except sa.exc.IntegrityError:  # the same person arrived in another tab at the same time
+            return self._join(study, outside_id, details)
+
+    def _join(self, study: str, outside_id: str | None, details: Mapping[str, Any] | None) -> Respondent:
         with self.database.write() as connection:
             study_id = self._id(connection, study)
             if outside_id is not None:
