@@ -279,6 +279,19 @@ def test_tables_that_went_through_other_tools_are_read_alike(no_response) -> Non
         csv.read_csv(text.replace("1.0", "1.5"), "s", NAMES)
 
 
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"candidates": ["soup", "x"]}, "Line 1 cannot be read: the reference and its candidates must differ"),
+        ({"shown": [0, 0]}, "Line 1 cannot be read: `shown` must hold the number of every option once"),
+    ],
+)
+def test_questions_that_nobody_can_have_seen_are_refused(changes, sentence) -> None:
+    row = {"answer_id": "a", "question_id": "q", "reference": "soup", "candidates": ["käse", "x"], "response": 0}
+    with pytest.raises(DataError, match=sentence):
+        csv.read_json_lines(json.dumps(row | changes), "s", NAMES)
+
+
 def test_json_lines_may_hold_what_unicode_calls_a_line_end() -> None:
     row = {"answer_id": "a", "question_id": "q", "reference": "soup", "candidates": ["käse", "x"], "response": 0}
     text = json.dumps({**row, "respondent": "anna\u2028b"}, ensure_ascii=False)

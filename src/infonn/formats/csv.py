@@ -192,6 +192,8 @@ def _answered(row: Mapping[str, Any], study: str, index: Mapping[str, int]) -> A
     for name in names:
         if name not in index:
             raise DataError(f'"{name}" is no item of study "{study}".')
+    if len(set(names)) < len(names):
+        raise DataError("the reference and its candidates must differ.")
     labels = row.get("options") or list(row["candidates"])
     items = row.get("option_items") or (list(row["candidates"]) if not row.get("options") else [None] * len(labels))
     for name in items:
@@ -220,6 +222,8 @@ def _answered(row: Mapping[str, Any], study: str, index: Mapping[str, int]) -> A
         unseen_answers=row.get("unseen_answers") or 0,
         round=row.get("round") or 0,
     )
+    if sorted(question.shown) != list(range(len(options))):
+        raise DataError("`shown` must hold the number of every option once.")
     answer = Answer(
         id=_text(row["answer_id"]),
         question_id=question.id,
