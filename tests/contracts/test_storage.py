@@ -420,6 +420,27 @@ def test_a_late_answer_to_an_answered_question_is_kept(storage, clock) -> None:
     assert storage.take("s", "cleo", 1, 60) == []
 
 
+def test_a_late_answer_after_every_lease_has_ended_closes_the_question(storage, clock) -> None:
+    storage.add_questions("s", [question(0)])
+    for person in ("anna", "bert"):
+        storage.take("s", person, 1, 60)
+        clock.now += 61
+    assert storage.add_answer("s", answer("q0", "anna")).late
+    assert storage.take("s", "cleo", 1, 60) == []
+
+
+def test_a_question_answered_late_does_not_come_back_even_with_repeats(storage, clock) -> None:
+    storage.add_questions("s", [question(0), question(1, query=question(0).query)])
+    serving = Serving(60, repeats=True)
+    storage.serve("s", "anna", 1, serving)
+    clock.now += 61
+    assert ids(storage.serve("s", "bert", 1, serving)) == ["q0"]
+    storage.exchange("s", answer("q0", "anna"), 0, serving)
+    clock.now += 61  # and bert never answers
+    assert ids(storage.serve("s", "anna", 3, serving)) == ["q1"]  # the same query, as another question
+    assert ids(storage.serve("s", "bert", 3, serving)) == ["q0"]
+
+
 def test_skipped_and_cannot_tell_are_on_record(storage) -> None:
     storage.add_questions("s", [question(0), question(1)])
     storage.take("s", "anna", 2, 60)

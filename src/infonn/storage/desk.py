@@ -26,7 +26,8 @@ class Desk(Protocol):
         ...
 
     def next_open(self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool) -> Question | None:
-        """The first free question that asks none of `keys` nor (without `repeats`) what this person answered.
+        """The first free question that this person has not answered and that asks none of `keys` nor (without
+        `repeats`) what this person answered.
 
         With `copies`, only among the copies made for overlap."""
         ...

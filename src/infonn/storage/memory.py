@@ -400,5 +400,6 @@ class MemoryStorage:
     def _desk(self, study: str, respondent: str) -> MemoryDesk:
         kept = self._get(study)
         person = self._person(kept, respondent)
-        counters = (person.n_done, person.n_practice, person.n_catch)
-        return MemoryDesk(kept, respondent, self._clock(), *counters)
+        counters, now = (person.n_done, person.n_practice, person.n_catch), self._clock()
+        release_expired(kept, now)
+        return MemoryDesk(kept, respondent, now, *counters)

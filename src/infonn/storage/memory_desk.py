@@ -71,7 +71,6 @@ class MemoryDesk:
         return sorted(mine, key=lambda question: question.asked_at or 0.0)
 
     def next_open(self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool) -> Question | None:
-        release_expired(self.kept, self.now)
         for question_id in self.kept.waiting:
             question = self.kept.questions[question_id]
             if self.kept.states[question_id] != "open" or question.purpose != purpose:
@@ -79,9 +78,14 @@ class MemoryDesk:
             if copies and question.copy_of is None:
                 continue
             key = key_of(question.query, question.kind)
-            if key not in keys and (repeats or key not in self.seen()):
+            known = self._answered(question_id) if repeats else key in self.seen()
+            if key not in keys and not known:
                 return question
         return None
+
+    def _answered(self, question_id: str) -> bool:
+        given = [self.kept.answers[name] for name in self.kept.of_question.get(question_id, [])]
+        return any(answer.respondent == self.respondent and not answer.undone for answer in given)
 
     def seen(self) -> set[str]:
         return self.kept.seen.get(self.respondent, set())

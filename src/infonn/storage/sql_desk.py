@@ -85,8 +85,8 @@ def _next_open(repeats: bool, copies: bool) -> sa.Select[Any]:
     where &= questions.c.query_key.not_in(bindparam("keys", expanding=True))
     if copies:
         where &= questions.c.copy_of.is_not(None)
-    if not repeats:
-        where &= ~sa.exists().where(_ANSWERED & (answers.c.query_key == questions.c.query_key))
+    same_query, same_question = answers.c.query_key == questions.c.query_key, answers.c.question_id == questions.c.id
+    where &= ~sa.exists().where(_ANSWERED & (same_question if repeats else same_query))
     found = sa.select(questions).where(where).order_by(questions.c.number).limit(1)
     return found.with_for_update(skip_locked=True)
 
