@@ -63,3 +63,12 @@ def test_an_oracle_with_odd_settings_is_refused_in_a_sentence(tmp_path) -> None:
         (tmp_path / "study.toml").write_text(study + setting)
         refused = run("run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out"))
         assert (refused.returncode, refused.stderr.strip()) == (2, sentence)
+
+
+def test_without_torch_every_command_says_how_to_get_it(tmp_path) -> None:
+    (tmp_path / "torch.py").write_text('raise ModuleNotFoundError("No module named torch", name="torch")')
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    advice = 'needs torch: pip install "infonn[deep]".'
+    refused = run("reproduce", "dml-food73", "--preset", "smoke", "--out", str(tmp_path), PYTHONPATH=path)
+    assert (refused.returncode, refused.stderr.strip()) == (2, f"This {advice}")
+    assert advice in " ".join(run("learners", PYTHONPATH=path).stdout.split())

@@ -103,6 +103,19 @@ def test_nothing_is_predicted_before_two_classes_have_a_label(tmp_path, rng):
     assert {row["prediction"] for row in rows_of(tmp_path / "out" / "next.csv")} == {""}
 
 
+def test_names_with_brackets_are_shown_as_they_are(tmp_path):
+    names = ["img [copy]", "a [/b]", "plain", "[red]"]
+    (tmp_path / "items.csv").write_text("name,x,y\n" + "".join(f"{name},{i},{i * i}\n" for i, name in enumerate(names)))
+    (tmp_path / "labels.csv").write_text("item,label\nplain,[b]\n[red],c\n")
+    shown = run(
+        "--items", tmp_path / "items.csv", "--classes", "[b],c", "--labels", tmp_path / "labels.csv", "--out", tmp_path
+    )
+    assert shown.exit_code == 0, shown.output
+    assert "2 labels: [b] 1, c 1." in shown.output
+    assert "img [copy]" in shown.output
+    assert "a [/b]" in shown.output
+
+
 def refusal(*arguments):
     result = run(*arguments)
     assert isinstance(result.exception, InfonnError), result.output

@@ -39,6 +39,7 @@ def label(
     """
     import numpy as np
     from rich.console import Console
+    from rich.markup import escape
 
     from infonn.datasets.items import load_items
     from infonn.formats.labels import write_table
@@ -65,9 +66,9 @@ def label(
     sheet = job.draw(chosen, known, predictions) if len(chosen) else None
     _say_next(console, job, chosen, predictions, rule, next)
     if sheet is not None:
-        console.print(f"Pictures and their nearest labelled items: [bold]{sheet}[/bold]")
+        console.print(f"Pictures and their nearest labelled items: [bold]{escape(str(sheet))}[/bold]")
     if len(chosen):
-        console.print(f"Fill in the column label of [bold]{out / 'next.csv'}[/bold] and run this again.")
+        console.print(f"Fill in the column label of [bold]{escape(str(out / 'next.csv'))}[/bold] and run this again.")
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,7 @@ def _say_accuracy(console: Any, learner: Any, answers: Answers, classes: list[st
     if not len(answers):
         console.print("No labels yet: the first items are typical ones of different kinds.")
         return
-    console.print(f"{len(answers)} labels: " + ", ".join(f"{c} {n}" for c, n in zip(classes, counts)) + ".")
+    console.print(f"{len(answers)} labels: {', '.join(f'{c} {n}' for c, n in zip(classes, counts))}.", markup=False)
     if len(answers) < FEWEST_FOR_ACCURACY or (counts > 1).sum() < 2:
         console.print(
             f"Too few to tell how good the classifier is (from {FEWEST_FOR_ACCURACY} labels of 2 classes on)."
@@ -218,6 +219,7 @@ def _say_accuracy(console: Any, learner: Any, answers: Answers, classes: list[st
 def _say_next(
     console: Any, job: _Job, chosen: IntArray, predictions: dict[int, tuple[str, str]], rule: str, wanted: int
 ) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     if not len(chosen):
@@ -227,5 +229,6 @@ def _say_next(
         console.print(f"Only {len(chosen)} items are left without a label; all of them are below.")
     table = Table(f"label next ({rule})", "prediction", "confidence", box=None, padding=(0, 2, 0, 0))
     for query in chosen:
-        table.add_row(job.items.names[query[0]], *predictions.get(int(query[0]), ("", "")))
+        words = (job.items.names[query[0]], *predictions.get(int(query[0]), ("", "")))
+        table.add_row(*map(escape, words))  # names may hold brackets
     console.print(table)

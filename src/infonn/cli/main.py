@@ -22,6 +22,8 @@ app = typer.Typer(
 # Each of these has `register(app)`: the groups, in the order in which `infonn --help` shows them.
 GROUPS = ["demo", "studies", "parts", "serve", "live", "label", "plan", "reproduce", "report", "bench"]
 
+EXTRAS = {"torch": "deep", "psycopg": "postgres", "pyarrow": "parquet"}  # module -> what to install of infonn
+
 for _group in GROUPS:
     importlib.import_module(f"infonn.cli.{_group}").register(app)
 
@@ -45,13 +47,19 @@ def main() -> None:
     """Run the command; what infonn refuses is one sentence and exit status 2."""
     try:
         app()
-    except InfonnError as error:
-        if os.environ.get("INFONN_DEBUG"):
+    except (InfonnError, OSError, ModuleNotFoundError) as error:
+        sentence = _sentence(error)
+        if sentence is None or os.environ.get("INFONN_DEBUG"):
             raise
-        typer.secho(str(error), fg="red", err=True)
+        typer.secho(sentence, fg="red", err=True)
         sys.exit(2)
-    except OSError as error:  # a folder that cannot be written, a full disk
-        if os.environ.get("INFONN_DEBUG") or error.filename is None:
-            raise
-        typer.secho(f"{error.filename}: {error.strerror}.", fg="red", err=True)
-        sys.exit(2)
+
+
+def _sentence(error: Exception) -> str | None:
+    """What a person is told, where it is their business."""
+    if isinstance(error, OSError):  # a folder that cannot be written, a full disk
+        return None if error.filename is None else f"{error.filename}: {error.strerror}."
+    if isinstance(error, ModuleNotFoundError):
+        module = (error.name or "").partition(".")[0]
+        return f'This needs {module}: pip install "infonn[{EXTRAS[module]}]".' if module in EXTRAS else None
+    return str(error)

@@ -37,11 +37,12 @@ def learners() -> None:
 
 def _show(kind: str, table: dict[str, str], *defaults: str) -> None:
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     from infonn.specs import describe
 
     shown = Table(box=None, pad_edge=False, show_header=False)
     for name, line in describe(kind, table).items():
-        shown.add_row(f"[bold]{name}[/bold]", line + (" [green](default)[/green]" if name in defaults else ""))
+        shown.add_row(f"[bold]{name}[/bold]", escape(line) + (" [green](default)[/green]" if name in defaults else ""))
     Console().print(shown)

@@ -74,8 +74,8 @@ def _run_all(names: Iterable[str], run: Callable[[str, str], None], console: Any
     for number, name in enumerate(names, 1):
         try:
             run(name, f"{number} of {len(names)}: {name}. ")
-        except InfonnError as error:
-            console.print(f"[red]{error}[/red]")
+        except (InfonnError, ModuleNotFoundError) as error:
+            console.print(str(error), style="red", markup=False)
             failures.append(name)
     return failures
 

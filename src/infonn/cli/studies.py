@@ -60,4 +60,4 @@ def run(
     }
     save(draw_curves(panels, "answers", "", share_y=False), folder / "curve")
     last = ", ".join(f"{measure} {value:.3f}" for measure, value in rounds[-1].measures.items())
-    Console().print(f"{rounds[-1].n_answers} answers: {last}. Results are in {folder}.")
+    Console().print(f"{rounds[-1].n_answers} answers: {last}. Results are in {folder}.", markup=False)
