@@ -54,6 +54,7 @@ def _serve(
 
     import uvicorn
 
+    from infonn.errors import InfonnError
     from infonn.specs import open_live_storage
     from infonn.web.app import create_app
     from infonn.web.security import first_owner_token
@@ -61,7 +62,11 @@ def _serve(
     _log_plainly()
     sys.setswitchinterval(0.0005)  # the thread that holds the writer gets the interpreter back soon
     opened = open_live_storage(storage)
-    listener = socket.create_server((host, port), backlog=512) if ":" not in host else None
+    try:
+        listener = socket.create_server((host, port), backlog=512) if ":" not in host else None
+    except OSError as error:
+        reason = str(error.strerror).partition(" (")[0]
+        raise InfonnError(f"Cannot serve at {host}, port {port}: {reason}. --port 0 takes a free one.") from error
     port = listener.getsockname()[1] if listener is not None else port
     url = public_url or f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
     token = first_owner_token(opened)

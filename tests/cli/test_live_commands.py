@@ -1,11 +1,13 @@
-"""`infonn study`: what the server offers, from the shell."""
+"""`infonn study` and `infonn serve`: what people meet in the shell."""
 
+import socket
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from infonn.cli.main import app
+from infonn.errors import InfonnError
 
 
 @pytest.fixture
@@ -39,3 +41,10 @@ def test_an_ended_study_moves_as_one_file_and_is_opened_again(shell) -> None:
     assert shell("import", "s.zip", "--name", "copy").startswith('Study "copy" with 0 answers')
     shell("archive", "copy", "--reopen")
     assert [line.split("\t")[:2] for line in shell("list").splitlines()] == [["s", "ended"], ["copy", "open"]]
+
+
+def test_a_port_that_is_taken_is_said(tmp_path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        words = ["serve", "--port", str(other.getsockname()[1]), "--storage", f"sqlite:///{tmp_path}/x.db"]
+        with pytest.raises(InfonnError, match="Address already in use. --port 0 takes a free one"):
+            CliRunner().invoke(app, words, catch_exceptions=False)
