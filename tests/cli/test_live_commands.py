@@ -43,7 +43,8 @@ def test_an_ended_study_moves_as_one_file_and_is_opened_again(shell) -> None:
     assert [line.split("\t")[:2] for line in shell("list").splitlines()] == [["s", "ended"], ["copy", "open"]]
 
 
-def test_a_port_that_is_taken_is_said(tmp_path) -> None:
+def test_a_port_that_is_taken_is_said(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("sys.setswitchinterval", lambda _: None)  # the server's, not this process's
     with socket.create_server(("127.0.0.1", 0)) as other:
         words = ["serve", "--port", str(other.getsockname()[1]), "--storage", f"sqlite:///{tmp_path}/x.db"]
         with pytest.raises(InfonnError, match="Address already in use. --port 0 takes a free one"):
