@@ -3,12 +3,13 @@
 import json
 import warnings
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from infonn.beliefs import Belief
-from infonn.errors import AlreadyAnsweredError, InvalidQueryError, ResultsFileError, UnknownQuestionError
+from infonn.errors import AlreadyAnsweredError, DataError, InvalidQueryError, ResultsFileError, UnknownQuestionError
 from infonn.framework import Strategy
 from infonn.records import Item, StudyRecord
 from infonn.storage.journal import JournalStorage
@@ -135,6 +136,35 @@ def test_what_is_believed_follows_an_answer_that_was_changed() -> None:
     study.storage.undo(study.name, answer.id)
     study.tell(question.id, 2, answer_id="again")
     assert study.belief().embedding[question.query[3], 0] == 1
+
+
+@pytest.mark.parametrize(
+    ("embedding", "sentence"),
+    [
+        (np.ones((7, 2)), r"embedding has shape \(7, 2\); of 8 items it is \(8, dims\)"),
+        (np.ones(8), r"embedding has shape \(8,\)"),
+        (np.full((8, 2), np.nan), r"embedding of item 0 is \[nan nan\]"),
+    ],
+)
+def test_a_learner_without_a_place_for_every_item_is_refused(embedding, sentence) -> None:
+    study = make_study(MemoryStorage(), first=0)
+    study.learner = SimpleNamespace(fit=lambda answers, rng, start=None: Belief(embedding))
+    with pytest.raises(DataError, match=sentence):
+        study.ask()
+
+
+@pytest.mark.parametrize(
+    ("score", "sentence"),
+    [
+        (lambda queries: np.ones(3), r"scores of shape \(3,\); 280 queries need \(280,\)"),
+        (lambda queries: np.where(queries[:, 0] == 2, np.nan, 1.0), r"score of query \[2, 0, 1, 3\] is nan"),
+    ],
+)
+def test_a_criterion_without_a_score_for_every_query_is_refused(score, sentence) -> None:
+    study = make_study(MemoryStorage(), first=0)
+    study.strategy = Strategy(lambda queries, situation, rng: score(queries), best)
+    with pytest.raises(DataError, match=sentence):
+        study.ask()
 
 
 def test_same_seed_same_study() -> None:

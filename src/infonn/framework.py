@@ -17,6 +17,7 @@ from numpy.random import Generator, default_rng
 
 from infonn.arrays import Array, FloatArray, IntArray
 from infonn.beliefs import Belief
+from infonn.errors import DataError
 from infonn.queries import Answers
 from infonn.records import (
     Answer,
@@ -80,8 +81,18 @@ class Strategy:
         draws_rng, batch_rng = default_rng(rng.integers(2**63)), default_rng(rng.integers(2**63))
         if self.predictor is not None:
             situation = replace(situation, predict=self.predictor(situation, draws_rng))
-        scores = self.criterion(situation.pool, situation, draws_rng)
+        scores = np.asarray(self.criterion(situation.pool, situation, draws_rng))
+        _check_scores(scores, situation.pool)
         return self.batch(scores, situation, min(size, len(situation.pool)), batch_rng), scores
+
+
+def _check_scores(scores: FloatArray, pool: IntArray) -> None:
+    """Batch rules trust that every query has a score to compare."""
+    if scores.shape != (len(pool),):
+        raise DataError(f"The criterion gave scores of shape {scores.shape}; {len(pool)} queries need ({len(pool)},).")
+    if np.isnan(scores).any():
+        query = pool[np.isnan(scores)][0].tolist()
+        raise DataError(f"The criterion's score of query {query} is nan; it must be a number.")
 
 
 # --- the parts of the loop -------------------------------------------------------------------------

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from infonn.arrays import FloatArray, IntArray
+from infonn.arrays import FloatArray, IntArray, to_numpy
 from infonn.beliefs import Belief
-from infonn.errors import AlreadyAnsweredError, StudyError
+from infonn.errors import AlreadyAnsweredError, DataError, StudyError
 from infonn.framework import Answered, Learner, Measure, Oracle, Situation, Storage, Strategy, Task
 from infonn.queries import Answers, Kind, not_among, padded_queries, question_keys, stack_queries
 from infonn.records import Answer, Item, Outcome, Purpose, Question, Round, check_response
@@ -167,7 +167,7 @@ class Study:
         """A cold fit of the stored answers: what is reported and exported."""
         answers = self.answers()
         if self._cold is None or not _same(self._cold[0], answers):  # one may have been taken back since
-            self._cold = answers, self.learner.fit(answers, default_rng([self.seed, len(answers)]))
+            self._cold = answers, self._fit(answers, default_rng([self.seed, len(answers)]))
         return self._cold[1]
 
     def embedding(self) -> DataFrame:
@@ -232,10 +232,23 @@ class Study:
         start = None if self._warm is None else self._warm[1]
         for count in sorted({n for n in counts if 0 < n < len(answers)} | {len(answers)}):
             rng = default_rng([self.seed, _FIT, count])
-            start = self.learner.fit(answers.take(slice(0, count)), rng, start)
+            start = self._fit(answers.take(slice(0, count)), rng, start)
         assert start is not None
         self._warm = answers, start
         return start
+
+    def _fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
+        """What the learner makes of the answers; kernels trust that its embedding has a place for every item."""
+        belief = self.learner.fit(answers, rng, start)
+        points, n_items = to_numpy(belief.embedding), len(self.item_names)
+        if points.ndim != 2 or len(points) != n_items:
+            raise DataError(
+                f"The learner's embedding has shape {points.shape}; of {n_items} items it is ({n_items}, dims)."
+            )
+        if not np.isfinite(points).all():
+            row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
+            raise DataError(f"The learner's embedding of item {row} is {points[row]}; it must be finite numbers.")
+        return belief
 
     def random_queries(self, size: int, asked: IntArray, rng: Generator) -> list[IntArray]:
         """Random queries, none asked before and none twice; fewer where the pool has no more."""
