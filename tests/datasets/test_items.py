@@ -38,6 +38,8 @@ def test_features_may_stand_in_a_file_of_their_own(tmp_path) -> None:
     ("content", "sentence"),
     [
         ("title\na\n", "it needs a column `name`"),
+        (",name\n0,a\n1,b\n", "each needs a name of its own. From pandas: to_csv"),
+        ("name,name\na,b\nc,d\n", "each needs a name of its own"),
         ("name,sweet\na,very\n", 'Line 2 of .*: column "sweet" is "very"'),
         ("name,sweet\na\n", "Line 2 of .* has not the 2 columns"),
         ("name\na\n \n", "Line 3 of .* has no name"),

@@ -113,6 +113,11 @@ def _read_csv(path: Path) -> ItemSet:
             columns = reader.fieldnames or []
             if "name" not in columns:
                 raise DataError(f"{path} has the columns {', '.join(columns) or 'none'}; it needs a column `name`.")
+            if "" in columns or len(set(columns)) < len(columns):
+                raise DataError(
+                    f'{path} has the columns "{", ".join(columns)}"; each needs a name of its own. '
+                    "From pandas: to_csv(..., index=False)."
+                )
             rows = list(reader)
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 text; save it as CSV in UTF-8.") from error
