@@ -123,6 +123,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
         ({"name": "info_nn_embedding", "mu": 0.0}, "mu is 0.0; it must be above 0"),
         ({"name": "info_ranking", "method": "sobel"}, 'Method of drawing "sobel" is unknown.*Did you mean "sobol"'),
         ({"name": "entropy", "power": -1.0}, "power is -1.0; it must be above 0"),
+        ({"name": "info_nn_targets", "n_targets": 0}, "n_targets is 0; at least 1 triplet"),
         ({"name": "entropy", "n_best": -1}, "n_best is -1; .* at least 0"),
     ],
 )

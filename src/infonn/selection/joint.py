@@ -68,6 +68,10 @@ class TargetInformation:
 
     n_targets: int = 128
 
+    def __post_init__(self) -> None:
+        if self.n_targets < 1:
+            raise ValueError(f"n_targets is {self.n_targets}; at least 1 triplet must be asked about.")
+
     def __call__(self, queries: IntArray, situation: Situation, rng: Generator) -> FloatArray:
         predict = prediction_of(situation)
         triplets = draw_queries(self.n_targets, len(situation.belief.embedding), 2, rng)
