@@ -65,6 +65,13 @@ def test_an_oracle_with_odd_settings_is_refused_in_a_sentence(tmp_path) -> None:
         assert (refused.returncode, refused.stderr.strip()) == (2, sentence)
 
 
+def test_recorded_answers_are_no_rankings(tmp_path) -> None:
+    (tmp_path / "study.toml").write_text('[items]\ndataset = "food73"\n[queries]\nkind = "ranking"\n')
+    refused = run("run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out"))
+    assert refused.returncode == 2
+    assert '[queries] kind is "ranking", and the answers on record are to "nearest" questions' in refused.stderr
+
+
 def test_without_torch_every_command_says_how_to_get_it(tmp_path) -> None:
     (tmp_path / "torch.py").write_text('raise ModuleNotFoundError("No module named torch", name="torch")')
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])

@@ -55,8 +55,14 @@ def test_no_trial_is_begun_when_the_time_is_over() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings, sentence", [({"noise": 1.0}, "Noise is 1.0"), ({"target": 0.4}, "The target is 0.4")]
+    "settings, sentence",
+    [
+        ({"noise": 1.0}, "Noise is 1.0"),
+        ({"target": 0.4}, "The target is 0.4"),
+        ({"candidates": 10}, "need 11 items, and there are 10"),
+        ({"n_items": 4, "candidates": 2}, "4 items give 12 different questions with 2 candidates: ask them all"),
+    ],
 )
 def test_impossible_wishes_get_one_sentence(settings, sentence) -> None:
     with pytest.raises(InfonnError, match=sentence):
-        Wanted(n_items=10, **settings)
+        Wanted(**{"n_items": 10, **settings})

@@ -293,6 +293,17 @@ def test_a_wrong_output_shape_is_shown(rng):
         Network(features, nn.Sequential(nn.Linear(4, 1), nn.Flatten(0))).fit(answers_of(features, 5, rng), rng)
 
 
+def test_a_network_that_cannot_take_the_items_or_learn_gets_a_sentence(rng):
+    features = items(rng)
+    answers = answers_of(features, 5, rng)
+    with pytest.raises(DataError, match=r"The network cannot take items of shape \(4,\): .*multiplied"):
+        Network(features, nn.Linear(5, 2)).fit(answers, rng)
+    with pytest.raises(DataError, match="The network has no parameters"):
+        Network(features, nn.Flatten()).fit(answers, rng)
+    with pytest.raises(DataError, match='Device "gpu" is unknown'):
+        Network(features, device="gpu")
+
+
 def test_a_diverging_loss_stops_with_a_sentence_and_the_answers_are_kept(rng):
     features = items(rng)
     answers = answers_of(features, 5, rng)

@@ -217,6 +217,16 @@ def test_a_mean_map_has_the_mean_squared_distances_of_its_draws() -> None:
     np.testing.assert_allclose(pairwise_distances(features @ mean_map(weights, features)) ** 2, expected, atol=1e-9)
 
 
+def test_many_items_are_placed_by_their_distances_to_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((60, 2))
+    turns = np.linalg.qr(rng.standard_normal((5, 2, 2)))[0]
+    draws = points @ turns  # the same distances, each draw turned
+    monkeypatch.setattr(posterior, "LANDMARKS", 20)
+    placed = posterior.spread_embedding(draws)
+    np.testing.assert_allclose(pairwise_distances(placed), pairwise_distances(points), atol=1e-6)
+
+
 def test_draws_of_very_many_items_are_made_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     features = np.random.default_rng(0).standard_normal((40, 3))
     learner = Posterior(40, features=features, embedder="linear", **QUICK)

@@ -19,7 +19,7 @@ from infonn.experiments.statistics import answers_to_target
 from infonn.experiments.trial import Curve, Progress, Setup, run_setups
 from infonn.oracles.distances import DistanceOracle
 from infonn.oracles.noise import Corrupted
-from infonn.queries import Answers, draw_queries, split_into_triplets
+from infonn.queries import Answers, check_length, count_queries, draw_queries, split_into_triplets
 from infonn.specs import DEFAULT_LEARNERS, LEARNERS, SPEC, STRATEGIES, build_part
 from infonn.tasks.similarity import SimilarityTask
 
@@ -54,6 +54,13 @@ class Wanted:
             raise InfonnError(f"Noise is {self.noise}; it is the share of answers given at random, 0 to below 1.")
         if not 0.5 < self.target < 1:
             raise InfonnError(f"The target is {self.target}; it must be above 0.5 (guessing) and below 1.")
+        check_length(self.candidates, self.n_items)
+        n_questions, first = count_queries(self.n_items, self.candidates), SPEC["queries"]["first"]
+        if n_questions <= first:
+            raise InfonnError(
+                f"{self.n_items} items give {n_questions} different questions with {self.candidates} candidates: ask "
+                f"them all. A plan is for studies with more than {first}."
+            )
 
     @property
     def scale(self) -> float:

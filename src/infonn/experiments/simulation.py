@@ -87,6 +87,11 @@ def _replay(
             f'Oracle "replay" needs recorded answers to queries of {full["queries"]["candidates"]} candidates, and '
             "these items have none. Use oracle distances."
         )
+    if full["queries"]["kind"] != data.recorded.kind:
+        raise StudyError(
+            f'[queries] kind is "{full["queries"]["kind"]}", and the answers on record are to "{data.recorded.kind}" '
+            f'questions. Use kind = "{data.recorded.kind}", or oracle distances.'
+        )
     recorded = Recorded(data.recorded)
     questions = recorded.queries
     order = default_rng([full["study"]["seed"], _SPLIT]).permutation(len(questions))
@@ -102,7 +107,7 @@ def _distances(
 ) -> tuple[Oracle, IntArray | None, dict[str, Measure]]:
     """The true metric; with mu, sharpness or lapse, answers are drawn from the response model."""
     if data.truth is None:
-        raise StudyError('Oracle "distances" needs a true metric, and these items have neither truth nor features.')
+        raise StudyError('Oracle "distances" needs items whose true distances are known, and these have none.')
     unknown = set(settings) - {"mu", "sharpness", "lapse"}
     if unknown:
         raise unknown_name('Setting of oracle "distances"', min(unknown), ("corrupt", "mu", "sharpness", "lapse"))

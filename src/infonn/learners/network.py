@@ -64,6 +64,8 @@ class Network:
             raise DataError("A bootstrap of one network only loses answers. Use members=8, say, or bootstrap=False.")
         if not self.learning_rate > 0:
             raise DataError(f"learning_rate is {self.learning_rate}; it must be above 0.")
+        if self.device != "cpu" and not self.device.startswith("cuda"):
+            raise DataError(f'Device "{self.device}" is unknown. Use "cpu", or "cuda" for a GPU.')
         if self.device.startswith("cuda") and not torch.cuda.is_available():
             raise DataError(f'Device "{self.device}" was asked for, and torch finds no CUDA device. Use device="cpu".')
 

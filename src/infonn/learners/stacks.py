@@ -48,6 +48,10 @@ class Stack:
     def __init__(self, body: Body, weights: Sequence[Mapping[str, FloatArray]], device: str, precision: str) -> None:
         self.body = body
         self.shapes = {name: value.shape for name, value in weights[0].items()}
+        if not self.shapes:
+            raise DataError(
+                "The network has no parameters, so there is nothing to learn. Give it a layer with weights."
+            )
         flat = [np.concatenate([np.ravel(slice[name]) for name in self.shapes]) for slice in weights]
         self.numbers = torch.tensor(np.stack(flat), dtype=getattr(torch, precision), device=device)
 
@@ -59,7 +63,12 @@ class Stack:
 
     def embed(self, inputs: Tensor, views: Mapping[str, Tensor] | None = None) -> Tensor:
         """(slices, items, features...) -> (slices, items, dims), or a sentence on what the network did instead."""
-        embedding = self.body.apply(self.views() if views is None else views, inputs)
+        try:
+            embedding = self.body.apply(self.views() if views is None else views, inputs)
+        except RuntimeError as error:
+            if isinstance(error, torch.OutOfMemoryError):
+                raise
+            raise DataError(f"The network cannot take items of shape {tuple(inputs.shape[2:])}: {error}.") from error
         if embedding.ndim != 3 or embedding.shape[:2] != inputs.shape[:2]:
             raise DataError(
                 f"The network turned {inputs.shape[1]} items of shape {tuple(inputs.shape[2:])} into an array of shape "
