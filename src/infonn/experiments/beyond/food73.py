@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MEASURE, UNSEEN = deep_metric.ACCURACY, dml_food73.UNSEEN_ACCURACY
 LEVELS = {150: 0.77, 450: 0.86, 900: 0.88}
-PAPER = {**dml_food73.PAPER, "trials": 20, "methods": c.COMPARED}
+PAPER = {**dml_food73.PAPER, "trials": 40, "methods": c.COMPARED}
 
 
 def build(plan: Plan, trial: int) -> list[Setup]:
@@ -59,7 +59,7 @@ EXPERIMENT = Experiment(
     name="beyond-food73",
     title="Beyond: how 73 dishes taste",
     where=c.WHERE,
-    minutes={"smoke": 0.3, "paper": 8},
+    minutes={"smoke": 0.3, "paper": 16},
     presets={
         "smoke": PAPER | {"trials": 1, "n_train": 4000, "n_test": 4000, "rounds": 4, "epochs": 20, "n_draws": 128},
         "paper": PAPER,
