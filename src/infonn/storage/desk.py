@@ -20,6 +20,7 @@ class Desk(Protocol):
     n_done: int  # answers in force, practice aside
     n_practice: int  # practice questions handed out so far
     n_catch: int  # catch questions handed out so far
+    n_dealt: int  # questions handed out in this transaction
 
     def held(self) -> list[Question]:
         """What this person holds, in the order in which it was handed out."""
@@ -38,7 +39,13 @@ class Desk(Protocol):
 
     def add(self, questions: Sequence[Question]) -> None: ...
 
-    def lease(self, question: Question, lease_s: float) -> Question: ...
+    def unseen(self, version: int) -> int:
+        """Train answers on record that a model of this version had not seen."""
+        ...
+
+    def keep_lease(self, question: Question) -> None:
+        """Write down that the question is this person's until its lease ends."""
+        ...
 
 
 def key_of(query: Sequence[int], kind: Kind) -> str:
@@ -58,7 +65,7 @@ def deal(desk: Desk, n: int, serving: Serving) -> list[Question]:
         first_time = question.asked_at is None and question.copy_of is None
         if first_time and question.purpose in ("train", "hold_out"):
             desk.add([_copy(question) for _ in range(serving.overlap - 1)])
-        dealt.append(desk.lease(question, serving.lease_s))
+        dealt.append(_leased(desk, question, serving.lease_s))
     return dealt
 
 
@@ -66,7 +73,19 @@ def _renewed(desk: Desk, question: Question, lease_s: float) -> Question:
     """A lease with more than half its time left stays as it is: most answers come long before, and writing costs."""
     fresh = question.lease_until is not None and question.lease_until - desk.now > lease_s / 2
     same_length = fresh and question.lease_until is not None and question.lease_until <= desk.now + lease_s
-    return question if same_length else desk.lease(question, lease_s)
+    return question if same_length else _leased(desk, question, lease_s)
+
+
+def _leased(desk: Desk, question: Question, lease_s: float) -> Question:
+    """The question in this person's hands. Each is handed out a microsecond after the last, which keeps their order."""
+    leased = replace(question, respondent=desk.respondent, lease_until=desk.now + lease_s)
+    if question.respondent != desk.respondent or question.asked_at is None:
+        of_model = question.purpose == "train" and question.model_version
+        unseen = desk.unseen(question.model_version) if of_model else 0
+        leased = replace(leased, asked_at=desk.now + 1e-6 * desk.n_dealt, unseen_answers=unseen)
+        desk.n_dealt += 1
+    desk.keep_lease(leased)
+    return leased
 
 
 def _next(desk: Desk, dealt: list[Question], serving: Serving) -> Question | None:

@@ -93,34 +93,19 @@ class MemoryDesk:
     def add(self, questions: Sequence[Question]) -> None:
         self.kept.add(questions)
 
-    def lease(self, question: Question, lease_s: float) -> Question:
-        again = question.respondent == self.respondent and question.asked_at is not None
-        leased = replace(
-            question,
-            respondent=self.respondent,
-            asked_at=question.asked_at if again else self._instant(),
-            lease_until=self.now + lease_s,
-            unseen_answers=question.unseen_answers if again else self._unseen(question),
-        )
-        self.kept.questions[question.id] = leased
+    def keep_lease(self, question: Question) -> None:
+        assert question.lease_until is not None
+        self.kept.questions[question.id] = question
         self.kept.states[question.id] = "leased"
-        self.kept.leases[question.id, self.respondent] = self.now + lease_s
-        return leased
-
-    def _instant(self) -> float:
-        """Now, a microsecond later for each further question: their order is the order in which they were dealt."""
-        self.n_dealt += 1
-        return self.now + 1e-6 * (self.n_dealt - 1)
+        self.kept.leases[question.id, self.respondent] = question.lease_until
 
     def leave(self) -> None:
         person = self.kept.people[self.respondent]
         person.n_done, person.n_practice, person.n_catch = self.n_done, self.n_practice, self.n_catch
         person.record = replace(person.record, seen_at=self.now)
 
-    def _unseen(self, question: Question) -> int:
-        if question.purpose != "train" or not question.model_version:
-            return 0
-        later = list(self.kept.answers.values())[question.model_version :]
+    def unseen(self, version: int) -> int:
+        later = list(self.kept.answers.values())[version:]
         return sum(
             self.kept.questions[answer.question_id].purpose == "train"
             and answer.outcome == "answered"

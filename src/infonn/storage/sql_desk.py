@@ -6,7 +6,7 @@ Its statements are built once: building them anew costs more than running them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -131,19 +131,10 @@ class SqlDesk:
         if new:
             self.connection.execute(_ADD, [rows.question_values(question, self.study_id) for question in new])
 
-    def lease(self, question: Question, lease_s: float) -> Question:
-        again = question.respondent == self.respondent and question.asked_at is not None
-        leased = replace(
-            question,
-            respondent=self.respondent,
-            asked_at=question.asked_at if again else self._instant(),
-            lease_until=self.now + lease_s,
-            unseen_answers=question.unseen_answers if again else self._unseen(question),
-        )
-        times = {"asked": question.id, "since": leased.asked_at, "end": leased.lease_until}
-        self.run(_LEASE_QUESTION, **times, unseen=leased.unseen_answers)
+    def keep_lease(self, question: Question) -> None:
+        times = {"asked": question.id, "since": question.asked_at, "end": question.lease_until}
+        self.run(_LEASE_QUESTION, **times, unseen=question.unseen_answers)
         self.run(_keep_lease(self.connection.dialect.name), **times)
-        return leased
 
     def lease_end(self, question_id: str) -> float | None:
         """When this person's lease of a question ends or ended; None where it was never handed to this person."""
@@ -154,16 +145,8 @@ class SqlDesk:
         """Write down where the person now stands."""
         self.run(_LEAVE, now=self.now, done=self.n_done, practice=self.n_practice, catch=self.n_catch)
 
-    def _instant(self) -> float:
-        """Now, a microsecond later for each further question: their order is the order in which they were dealt."""
-        self.n_dealt += 1
-        return self.now + 1e-6 * (self.n_dealt - 1)
-
-    def _unseen(self, question: Question) -> int:
-        """Train answers on record that the model behind this question had not seen."""
-        if question.purpose != "train" or not question.model_version:
-            return 0
-        return self.run(_UNSEEN, version=question.model_version).scalar() or 0
+    def unseen(self, version: int) -> int:
+        return self.run(_UNSEEN, version=version).scalar() or 0
 
     def run(self, statement: Any, **values: Any) -> sa.CursorResult[Any]:
         """Run a statement for this study and person."""
