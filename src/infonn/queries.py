@@ -239,12 +239,14 @@ def all_queries(n_items: int, n_candidates: int) -> IntArray:
 
 
 def question_keys(queries: IntArray, kind: Kind) -> npt.NDArray[np.uint64]:
-    """One number per query, equal where two ask the same: candidate order aside; for a label, the item alone.
-
-    A 64-bit hash: two different queries share one with a chance of about 1e-19, and then one is not asked.
-    """
+    """One number per query, equal where two ask the same: candidate order aside; for a label, the item alone."""
     columns = queries[:, :1] if kind == "label" else np.hstack([queries[:, :1], np.sort(queries[:, 1:], axis=1)])
-    keys = np.zeros(len(queries), np.uint64)
+    return row_keys(columns)
+
+
+def row_keys(columns: IntArray) -> npt.NDArray[np.uint64]:
+    """One number per row, padding aside: a 64-bit hash, the same for two different rows with a chance near 1e-19."""
+    keys = np.zeros(len(columns), np.uint64)
     for column in range(columns.shape[1]):
         values = columns[:, column].astype(np.int64).astype(np.uint64)
         mixed = (keys + values + np.uint64(2)) * np.uint64(0x9E3779B97F4A7C15)

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from infonn.arrays import IntArray
-from infonn.queries import Answers
+from infonn.arrays import BoolArray, IntArray
+from infonn.queries import Answers, row_keys
 
 MOST_GONE = 0.05  # share of the answers seen that may have been taken back
-_FACTOR = 0x9E3779B97F4A7C15  # odd, with bits everywhere
 
 
-def keys_of(answers: Answers) -> IntArray:
+def keys_of(answers: Answers) -> npt.NDArray[np.uint64]:
     """A number for each answer: (n,). Padding changes nothing, as it may change when longer queries come."""
-    columns = np.column_stack([answers.responses, answers.queries]).astype(np.int64) + 1
-    factors = [pow(_FACTOR, place, 2**64) for place in range(1, columns.shape[1] + 1)]
-    keys: IntArray = (columns.astype(np.uint64) * np.array(factors, np.uint64)).sum(axis=1, dtype=np.uint64)
-    return keys
+    return row_keys(np.column_stack([answers.responses, answers.queries]))
 
 
-def seen_first(seen: IntArray, answers: Answers) -> tuple[IntArray, int, int] | None:
+def seen_first(seen: npt.NDArray[np.uint64], answers: Answers) -> tuple[IntArray, int, int] | None:
     """Rows of `answers` with those among the keys `seen` first, how many these are, and how many keys are gone.
 
     None where too many are gone for chains to follow.
@@ -32,7 +29,7 @@ def seen_first(seen: IntArray, answers: Answers) -> tuple[IntArray, int, int] | 
     return np.argsort(~known, kind="stable"), n_known, n_gone
 
 
-def _among(keys: IntArray, seen: IntArray) -> IntArray:
+def _among(keys: npt.NDArray[np.uint64], seen: npt.NDArray[np.uint64]) -> BoolArray:
     """Which of `keys` are in `seen`; one that is there twice counts for two."""
     order = np.argsort(keys, kind="stable")
     ordered, there = keys[order], np.sort(seen)
