@@ -13,17 +13,16 @@ LAYERS = [
     {"arrays", "errors"},
     {"queries", "maths"},
     {"beliefs", "records"},
-    {"framework"},
-    {"study", "learners", "selection", "tasks", "oracles", "storage", "datasets", "formats", "plots", "compute"},
+    {"contracts"},
+    {"framework", "study", "learners", "selection", "tasks", "oracles", "storage", "datasets", "formats", "plots"},
     {"specs"},
-    {"reports"},
-    {"keeper"},
-    {"web", "worker", "experiments", "estimators", "bench"},
+    {"live", "estimators"},
+    {"web", "experiments", "bench"},
     {"cli"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 # Side by side, but these may look at their neighbour.
-ALLOWED = {("maths", "queries"), ("bench", "experiments"), ("bench", "web"), ("bench", "worker"), ("web", "worker")}
+ALLOWED = {("maths", "queries"), ("bench", "experiments"), ("bench", "web")}
 
 
 def imports_of(path: Path) -> set[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from infonn.specs import CLASS_STRATEGIES, STRATEGIES, describe
+from infonn.specs.registry import CLASS_STRATEGIES, STRATEGIES, describe
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from infonn.beliefs import Belief
+from infonn.contracts.loop import Strategy
 from infonn.errors import AlreadyAnsweredError, DataError, InvalidQueryError, ResultsFileError, UnknownQuestionError
-from infonn.framework import Strategy
 from infonn.records import Item, StudyRecord
-from infonn.storage.journal import JournalStorage
+from infonn.storage.jsonl import JournalStorage
 from infonn.storage.memory import MemoryStorage
 from infonn.study import Study
 from infonn.tasks.similarity import SimilarityTask

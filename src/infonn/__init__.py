@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from infonn.beliefs import Belief
+    from infonn.contracts.loop import Strategy
     from infonn.datasets.items import ItemSet, load_items
     from infonn.errors import InfonnError
-    from infonn.framework import Strategy
     from infonn.maths.responses import ResponseSettings
     from infonn.queries import Answers
     from infonn.records import Answer, Item, Question
-    from infonn.specs import create_study, load_study
+    from infonn.specs.build import create_study, load_study
     from infonn.study import Study
 
 __version__ = "0.1.0"
@@ -52,11 +52,11 @@ _HOMES = {
     "ItemSet": "datasets.items",
     "Question": "records",
     "ResponseSettings": "maths.responses",
-    "Strategy": "framework",
+    "Strategy": "contracts.loop",
     "Study": "study",
-    "create_study": "specs",
+    "create_study": "specs.build",
     "load_items": "datasets.items",
-    "load_study": "specs",
+    "load_study": "specs.build",
 }
 
 

@@ -20,7 +20,7 @@ from infonn.errors import DataError, unknown_name
 from infonn.maths.accuracy import triplet_accuracy
 from infonn.maths.distances import query_squared_distances
 from infonn.queries import Answers, check_queries, check_responses, rank_of_orders, split_into_triplets
-from infonn.specs import LEARNERS, build_part
+from infonn.specs.registry import LEARNERS, build_part
 
 
 class Embedding(BaseEstimator):  # type: ignore[misc]

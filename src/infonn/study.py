@@ -15,8 +15,9 @@ from numpy.random import Generator, default_rng
 
 from infonn.arrays import FloatArray, IntArray, to_numpy
 from infonn.beliefs import Belief
+from infonn.contracts.loop import Learner, Measure, Oracle, Situation, Strategy, Task
+from infonn.contracts.storage import Answered, Storage
 from infonn.errors import AlreadyAnsweredError, DataError, StudyError
-from infonn.framework import Answered, Learner, Measure, Oracle, Situation, Storage, Strategy, Task
 from infonn.queries import Answers, Kind, not_among, padded_queries, question_keys, stack_queries
 from infonn.records import Answer, Item, Outcome, Purpose, Question, Round, check_response
 

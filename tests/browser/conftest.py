@@ -20,11 +20,11 @@ from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expec
 
 from browser.sites import Site
 from browser.steps import PATIENCE_S
+from infonn.live.worker import Worker
 from infonn.storage.memory import MemoryStorage
 from infonn.web.app import create_app
 from infonn.web.security import reset_owner_token
 from infonn.web.server import Limits
-from infonn.worker import Worker
 
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),

@@ -6,9 +6,9 @@ import secrets
 
 import numpy as np
 
-from infonn.framework import LiveStorage
+from infonn.contracts.storage import LiveStorage
+from infonn.live.studies import LiveStudies
 from infonn.records import Answer, StudyRecord
-from infonn.web.live import LiveStudies
 
 
 def answer_for(storage: LiveStorage, record: StudyRecord, people: int, each: int, seed: int = 0) -> None:

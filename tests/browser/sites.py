@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from infonn.framework import Answered
+from infonn.contracts.storage import Answered
 from infonn.records import Item, ItemFile, StudyRecord
-from infonn.specs import items_of, new_record
+from infonn.specs.build import items_of, new_record
 from infonn.storage.memory import MemoryStorage
 
 FRUITS = ("apple", "pear", "quince", "plum", "cherry", "lemon", "lime", "orange", "grape", "fig", "kiwi", "mango")

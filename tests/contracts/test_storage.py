@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from infonn.contracts.storage import Answered, Serving
 from infonn.errors import AlreadyAnsweredError, InvalidQueryError, StudyError, UnknownQuestionError
-from infonn.framework import Answered, Serving
 from infonn.records import Answer, Item, ItemFile, Option, Question, Round, StudyRecord
-from infonn.specs import open_live_storage, open_storage
+from infonn.specs.build import open_live_storage, open_storage
 from infonn.storage.memory import MemoryStorage
 from infonn.storage.sql import SqlStorage
 

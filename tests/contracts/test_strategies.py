@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from infonn.beliefs import Belief
-from infonn.framework import Situation
+from infonn.contracts.loop import Situation
 from infonn.maths.responses import ResponseSettings
 from infonn.queries import Answers, draw_queries
-from infonn.specs import STRATEGIES, describe, load_part
+from infonn.specs.registry import STRATEGIES, describe, load_part
 
 N_ITEMS, N_CLASSES, N_POOL = 25, 4, 40
 

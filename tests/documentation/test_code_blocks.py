@@ -17,7 +17,7 @@ from pages import PAGES, ROOT, SHELL, Block, blocks
 
 import infonn
 from infonn.cli.main import app
-from infonn.specs import SPEC, check_spec
+from infonn.specs.settings import SPEC, check_spec
 
 by_name = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 

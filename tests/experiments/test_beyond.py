@@ -12,8 +12,8 @@ from infonn.experiments.beyond.page import selection_page
 from infonn.experiments.report.write import selection_of
 from infonn.experiments.sweep import Plan
 from infonn.experiments.trial import Curve, run_setups
-from infonn.learners.choice import posterior
-from infonn.specs import DEFAULT_LEARNERS, LEARNERS, load_part
+from infonn.learners.posterior.choice import posterior
+from infonn.specs.registry import DEFAULT_LEARNERS, LEARNERS, load_part
 
 ROOT = Path(__file__).parents[2]
 EXPERIMENTS = [mds.EXPERIMENT, synthetic.EXPERIMENT, food73.EXPERIMENT, eggs.EXPERIMENT]

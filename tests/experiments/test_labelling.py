@@ -117,7 +117,7 @@ def miniature(experiment, folder, **settings):
 def test_mnist_runs_under_both_recipes_and_goes_on_from_what_is_finished(tiny, tmp_path, monkeypatch):
     from dataclasses import replace
 
-    from infonn.learners import cnn
+    from infonn.learners.classifiers import cnn
 
     monkeypatch.setattr(cnn, "PUBLISHED", replace(cnn.PUBLISHED, epochs=2))
     settings = {"recipes": (labelling.STRONG, labelling.PUBLISHED), "methods": mnist.METHODS, "steps": 3, "pool": None}
@@ -132,7 +132,7 @@ def test_mnist_runs_under_both_recipes_and_goes_on_from_what_is_finished(tiny, t
 
 
 def test_cifar10_shares_its_first_network_between_methods(tiny, tmp_path, monkeypatch):
-    from infonn.learners.modules import ModuleClassifier
+    from infonn.learners.classifiers.torch_classifier import ModuleClassifier
 
     fitted, fit = [], ModuleClassifier._fit
     monkeypatch.setattr(

@@ -8,7 +8,7 @@ import pytest
 
 from infonn.errors import InfonnError, ResultsFileError, UnknownNameError
 from infonn.experiments import table
-from infonn.experiments.journal import Journal
+from infonn.experiments.curve_file import Journal
 from infonn.experiments.sweep import Claim, Experiment, run_experiment
 from infonn.experiments.trial import Curve, Probe
 from infonn.plots.look import new_figure

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from infonn.beliefs import Belief
+from infonn.contracts.loop import Strategy
 from infonn.experiments.trial import Curve, Setup, run_setups, stacks
-from infonn.framework import Strategy
 from infonn.oracles.distances import DistanceOracle
 from infonn.queries import Answers, all_queries, not_among, question_keys
 from infonn.tasks.similarity import SimilarityTask

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from infonn.bench.load import Crowd, Plan, visit
-from infonn.bench.processes import free_port, server, wait_until_up, worker
-from infonn.specs import items_of, load_study, open_live_storage
-from infonn.web.transfer import put_study
+from infonn.bench.servers import free_port, server, wait_until_up, worker
+from infonn.live.transfer import put_study
+from infonn.specs.build import items_of, load_study, open_live_storage
 
 N_ITEMS = 20
 

@@ -9,7 +9,7 @@ import time
 import pytest
 import sqlalchemy as sa
 
-from infonn.bench.processes import free_port, server, wait_until_up, worker
+from infonn.bench.servers import free_port, server, wait_until_up, worker
 from infonn.storage.memory import MemoryStorage
 from infonn.storage.sql import SqlStorage
 from web.conftest import NO_LIMITS, Site

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from infonn.bench.processes import wait_until_up
+from infonn.bench.servers import wait_until_up
 
 
 def kill_and_restart(field, n_kills: int) -> None:

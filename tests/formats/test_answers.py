@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from infonn.contracts.storage import Answered
 from infonn.errors import DataError
 from infonn.formats import cblearn, csv, next, salmon
-from infonn.framework import Answered
 from infonn.records import Answer, Option, Question
 
 NAMES = ["soup", "bread, fresh", 'the "salad"', "curry\nrice", "käse", "x"]

@@ -7,8 +7,8 @@ import pytest
 
 from infonn.beliefs import Belief
 from infonn.errors import DataError
-from infonn.learners.choice import CHOSEN, Choice, posterior
-from infonn.learners.posterior import Posterior
+from infonn.learners.posterior.choice import CHOSEN, Choice, posterior
+from infonn.learners.posterior.learner import Posterior
 from infonn.oracles.distances import DistanceOracle
 from infonn.queries import Answers, draw_queries
 

@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from infonn.errors import DataError, TrainingError, UnknownNameError
-from infonn.learners.bodies import FromModule, FullyConnected
-from infonn.learners.losses import Hinge, Likelihood
-from infonn.learners.network import Network, _own_answers, fit_stack, network
+from infonn.learners.networks.bodies import FromModule, FullyConnected
+from infonn.learners.networks.losses import Hinge, Likelihood
+from infonn.learners.networks.network import Network, _own_answers, fit_stack, network
 from infonn.maths.distances import triplet_margins
 from infonn.maths.responses import ResponseSettings, nearest_log_probs
 from infonn.queries import Answers, draw_queries, no_answers, rank_of_orders, split_into_triplets

@@ -8,10 +8,10 @@ import pytest
 
 from infonn.beliefs import Belief
 from infonn.errors import DataError
-from infonn.learners import posterior
-from infonn.learners.chains import left_out
-from infonn.learners.posterior import LinearDraws, Posterior, mean_embedding, mean_map, standardised
-from infonn.learners.warm import keys_of, seen_first
+from infonn.learners.posterior import learner as posterior
+from infonn.learners.posterior.chains import left_out
+from infonn.learners.posterior.learner import LinearDraws, Posterior, mean_embedding, mean_map, standardised
+from infonn.learners.posterior.seen_answers import keys_of, seen_first
 from infonn.maths.distances import pairwise_distances, triplet_margins
 from infonn.oracles.distances import DistanceOracle
 from infonn.queries import Answers, draw_queries, no_answers

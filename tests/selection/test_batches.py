@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from infonn.beliefs import Belief
-from infonn.framework import Situation
+from infonn.contracts.loop import Situation
 from infonn.queries import no_answers
 from infonn.selection.batches import PowerNoise, RandomFill, batch_rule, best, best_per_reference
 

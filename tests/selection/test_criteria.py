@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from infonn.beliefs import Belief
+from infonn.contracts.loop import Situation
 from infonn.errors import NeedsDrawsError
-from infonn.framework import Situation
 from infonn.maths.information import entropy, mean_answer, mutual_information
 from infonn.queries import draw_queries, no_answers
 from infonn.selection import predictions

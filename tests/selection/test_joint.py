@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from infonn.beliefs import Belief
+from infonn.contracts.loop import Situation, Strategy
 from infonn.errors import NeedsDrawsError
-from infonn.framework import Situation, Strategy
-from infonn.learners.posterior import Posterior
+from infonn.learners.posterior.learner import Posterior
 from infonn.maths.distances import query_squared_distances
 from infonn.maths.information import mutual_information
 from infonn.maths.pairs import target_information

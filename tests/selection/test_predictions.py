@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from infonn.beliefs import Belief
+from infonn.contracts.loop import Situation
 from infonn.errors import NeedsDrawsError
-from infonn.framework import Situation
 from infonn.maths.distances import pairwise_distances
 from infonn.maths.information import mutual_information
 from infonn.maths.responses import ResponseSettings

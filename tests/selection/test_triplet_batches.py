@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from infonn.beliefs import Belief
+from infonn.contracts.loop import Situation
 from infonn.errors import InvalidQueryError
-from infonn.framework import Situation
-from infonn.learners.network import Network
+from infonn.learners.networks.network import Network
 from infonn.maths.responses import ResponseSettings
 from infonn.queries import all_queries, draw_queries, no_answers
 from infonn.selection import triplet_batches as batches

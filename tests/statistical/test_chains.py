@@ -4,8 +4,8 @@ with chance 7e-6, and the seeds are fixed."""
 import numba
 import numpy as np
 
-from infonn.learners.chains import Target, follow, fresh, split_r_hat
-from infonn.learners.shares import divided_anew
+from infonn.learners.posterior.chains import Target, follow, fresh, split_r_hat
+from infonn.learners.posterior.gibbs import divided_anew
 from infonn.maths.embedders import Layout, choices_of, embed
 from infonn.maths.responses import ResponseSettings, nearest_log_probs
 from infonn.queries import Answers

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from infonn.beliefs import Belief
-from infonn.framework import Situation
+from infonn.contracts.loop import Situation
 from infonn.maths.information import mutual_information
 from infonn.maths.responses import ResponseSettings, nearest_log_probs, ranking_log_probs
 from infonn.queries import draw_queries, no_answers

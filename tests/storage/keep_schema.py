@@ -5,7 +5,7 @@ Run it once per release that changes the tables: python tests/storage/keep_schem
 
 from pathlib import Path
 
-from infonn.framework import Serving
+from infonn.contracts.storage import Serving
 from infonn.records import Answer, Item, Option, Question, Round, StudyRecord
 from infonn.storage import schema
 from infonn.storage.sql import SqlStorage

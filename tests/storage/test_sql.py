@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from infonn.framework import Serving
+from infonn.contracts.storage import Serving
 from infonn.records import Answer
-from infonn.specs import create_study, load_study
+from infonn.specs.build import create_study, load_study
 from infonn.storage import schema
 from infonn.storage.sql import SqlStorage
 

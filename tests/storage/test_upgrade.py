@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
+from infonn.contracts.storage import Serving
 from infonn.errors import StorageError
-from infonn.framework import Serving
 from infonn.records import Answer, Item, Option, Question, StudyRecord
-from infonn.specs import open_storage
+from infonn.specs.build import open_storage
 from infonn.storage import schema
 from infonn.storage.database import Database
 from infonn.storage.upgrade import backup, migrate, upgrade

@@ -2,9 +2,9 @@
 
 import threading
 
+from infonn.live.worker import Worker
 from infonn.storage.memory import MemoryStorage
 from infonn.web.demo import Crowd, add_demos
-from infonn.worker import Worker
 
 
 def test_the_demo_is_ready_and_comes_only_once() -> None:

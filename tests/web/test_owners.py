@@ -8,9 +8,9 @@ import pytest
 from PIL import Image
 
 from infonn.errors import DataError
-from infonn.specs import items_of
-from infonn.web.transfer import put_study, restored
-from infonn.worker import Worker
+from infonn.live.transfer import put_study, restored
+from infonn.live.worker import Worker
+from infonn.specs.build import items_of
 
 from .conftest import Site
 
@@ -206,8 +206,8 @@ def test_features_come_as_npy_and_never_as_pickles(site) -> None:
 
 
 def test_a_worker_fits_and_the_owner_sees_it(site, monkeypatch) -> None:
-    monkeypatch.setattr("infonn.keeper.REFILL_EVERY_S", 0.0)
-    monkeypatch.setattr("infonn.web.status.WORKER_SILENT_S", 3600.0)  # however slow this machine
+    monkeypatch.setattr("infonn.live.updating.REFILL_EVERY_S", 0.0)
+    monkeypatch.setattr("infonn.live.status.WORKER_SILENT_S", 3600.0)  # however slow this machine
     key = site.study(queries={"first": 4}, learner={"name": "mds"}, people={"hold_out": 0.5})
     worker, person = Worker(site.storage), site.person(key)
     for _ in range(24):
@@ -229,7 +229,7 @@ def test_a_worker_fits_and_the_owner_sees_it(site, monkeypatch) -> None:
 
 
 def test_the_owner_sees_what_random_questions_gave_beside_chosen_ones(site, monkeypatch) -> None:
-    monkeypatch.setattr("infonn.keeper.REFILL_EVERY_S", 0.0)
+    monkeypatch.setattr("infonn.live.updating.REFILL_EVERY_S", 0.0)
     people = {"hold_out": 0.3, "at_random": 0.5}
     key = site.study(queries={"first": 4}, learner={"name": "mds"}, people=people, budget={"answers": 1000})
     worker, person = Worker(site.storage), site.person(key)
@@ -246,7 +246,7 @@ def test_the_owner_sees_what_random_questions_gave_beside_chosen_ones(site, monk
 
 
 def test_without_a_worker_the_owner_is_told(site, monkeypatch) -> None:
-    monkeypatch.setattr("infonn.web.status.WORKER_SILENT_S", -1.0)
+    monkeypatch.setattr("infonn.live.status.WORKER_SILENT_S", -1.0)
     key = site.study(queries={"first": 2})
     answer_all(site, key, 10)
     warnings = " ".join(site.get("/api/studies/s/status")["warnings"])

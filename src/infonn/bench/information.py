@@ -14,7 +14,7 @@ from numpy.random import default_rng
 from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
 from infonn.bench.entries import Comparison
-from infonn.framework import Predictor, Situation
+from infonn.contracts.loop import Predictor, Situation
 from infonn.maths.responses import ResponseSettings
 from infonn.queries import all_queries, draw_queries, no_answers
 from infonn.selection.criteria import Information

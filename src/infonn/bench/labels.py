@@ -13,7 +13,7 @@ from numpy.random import default_rng
 from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
 from infonn.bench.entries import Comparison, peak_mb
-from infonn.framework import Situation
+from infonn.contracts.loop import Situation
 from infonn.maths.information import mutual_information
 from infonn.maths.joint import conditional_information, empty_joint, extended, greedy_joint_batch
 from infonn.queries import Answers

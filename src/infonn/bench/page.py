@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from infonn.bench.processes import free_port, server, wait_until_up
+from infonn.bench.servers import free_port, server, wait_until_up
+from infonn.contracts.storage import LiveStorage
 from infonn.datasets.items import ItemSet
 from infonn.errors import MissingPartError
-from infonn.framework import LiveStorage
+from infonn.live.status import study_status
+from infonn.live.transfer import put_study
 from infonn.records import Item, ItemFile
-from infonn.specs import open_live_storage
-from infonn.web.status import study_status
-from infonn.web.transfer import put_study
+from infonn.specs.build import open_live_storage
 
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),

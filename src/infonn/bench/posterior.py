@@ -12,7 +12,7 @@ from numpy.random import default_rng
 from infonn.arrays import IntArray
 from infonn.beliefs import Belief
 from infonn.bench.entries import Comparison
-from infonn.learners.posterior import Posterior
+from infonn.learners.posterior.learner import Posterior
 from infonn.maths.distances import query_squared_distances
 from infonn.maths.information import mean_answer, mutual_information
 from infonn.maths.joint import conditional_information, empty_joint, extended, greedy_joint_batch
@@ -74,9 +74,9 @@ def posterior_growth() -> Comparison:
 
 def laplace_update() -> Comparison:
     """One answer about 10,000 items: the last layer's Laplace update against training the network again."""
-    from infonn.learners.laplace import Laplace
-    from infonn.learners.losses import Likelihood
-    from infonn.learners.network import Network
+    from infonn.learners.networks.laplace import Laplace
+    from infonn.learners.networks.losses import Likelihood
+    from infonn.learners.networks.network import Network
 
     rng = default_rng(0)
     features = rng.standard_normal((10_000, 10))

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from infonn.bench.load import Crowd, Plan, visit
-from infonn.bench.processes import free_port, server, wait_until_up
-from infonn.specs import items_of, open_live_storage
+from infonn.bench.servers import free_port, server, wait_until_up
+from infonn.live.status import study_status
+from infonn.live.transfer import put_study
+from infonn.specs.build import items_of, open_live_storage
 from infonn.web.security import reset_owner_token
-from infonn.web.status import study_status
-from infonn.web.transfer import put_study
 
 
 def bench_serve(

@@ -123,7 +123,7 @@ class _Job:
 
     def choose(self, strategy: str, belief: Belief, answers: Answers, size: int, rng: Any) -> tuple[IntArray, str]:
         """The next queries and the rule that chose them: typical items until two classes have a label."""
-        from infonn.specs import CLASS_STRATEGIES, build_part
+        from infonn.specs.registry import CLASS_STRATEGIES, build_part
         from infonn.study import choose
         from infonn.tasks.labels import LabelTask
 
@@ -187,7 +187,7 @@ class _Job:
 
 
 def _learner(features: FloatArray, n_classes: int, scale: bool) -> Any:
-    from infonn.learners.classifier import SklearnClassifier
+    from infonn.learners.classifiers.sklearn_classifier import SklearnClassifier
 
     return SklearnClassifier(features, n_classes, scale=scale)  # principal components keep their sizes
 
@@ -195,7 +195,7 @@ def _learner(features: FloatArray, n_classes: int, scale: bool) -> Any:
 def _say_accuracy(console: Any, learner: Any, answers: Answers, classes: list[str], seed: int) -> None:
     import numpy as np
 
-    from infonn.learners.classifier import cross_validate
+    from infonn.learners.classifiers.sklearn_classifier import cross_validate
     from infonn.maths.intervals import wilson_interval
 
     counts = np.bincount(answers.responses, minlength=len(classes))

@@ -17,7 +17,8 @@ def register(app: typer.Typer) -> None:
 
 def strategies() -> None:
     """List the selection strategies, one line each, and say why the default is the default."""
-    from infonn.specs import CLASS_STRATEGIES, SPEC, STRATEGIES
+    from infonn.specs.registry import CLASS_STRATEGIES, STRATEGIES
+    from infonn.specs.settings import SPEC
 
     default = SPEC["strategy"]["name"]
     _show("Strategy", STRATEGIES, default)
@@ -28,7 +29,7 @@ def strategies() -> None:
 
 def learners() -> None:
     """List the learners, one line each."""
-    from infonn.specs import CLASS_LEARNERS, DEFAULT_LEARNERS, LEARNERS
+    from infonn.specs.registry import CLASS_LEARNERS, DEFAULT_LEARNERS, LEARNERS
 
     _show("Learner", LEARNERS, *DEFAULT_LEARNERS.values())
     typer.echo("\nFor labels:")
@@ -40,7 +41,7 @@ def _show(kind: str, table: dict[str, str], *defaults: str) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from infonn.specs import describe
+    from infonn.specs.registry import describe
 
     shown = Table(box=None, pad_edge=False, show_header=False)
     for name, line in describe(kind, table).items():

@@ -27,10 +27,20 @@ def plan(
     """Simulate a study before you collect: how many answers until the embedding is good enough?"""
     from rich.console import Console
 
-    from infonn.experiments.journal import write_json
-    from infonn.experiments.plan import ACTIVE, FEWEST, MEASURE, RANDOM, Wanted, counts_of, estimate, run_plan, saving
+    from infonn.experiments.curve_file import write_json
+    from infonn.experiments.planning import (
+        ACTIVE,
+        FEWEST,
+        MEASURE,
+        RANDOM,
+        Wanted,
+        counts_of,
+        estimate,
+        run_plan,
+        saving,
+    )
     from infonn.plots.look import save
-    from infonn.plots.plan import Trials, draw_plan
+    from infonn.plots.planning import Trials, draw_plan
 
     console = Console()
     wanted = Wanted(items, dims, candidates, noise, target, seed)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from infonn.framework import LiveStorage
+    from infonn.contracts.storage import LiveStorage
 
 PANEL = "Ask people"
 STORAGE = "sqlite:///infonn.db"
@@ -55,7 +55,7 @@ def _serve(
     import uvicorn
 
     from infonn.errors import InfonnError
-    from infonn.specs import open_live_storage
+    from infonn.specs.build import open_live_storage
     from infonn.web.app import create_app
     from infonn.web.security import first_owner_token
 
@@ -99,9 +99,9 @@ def work(
     parent: Annotated[int | None, typer.Option(help="End with the process of this number.", hidden=True)] = None,
 ) -> None:
     """Fit studies as answers arrive, and keep their queues of questions full."""
-    from infonn.reports import Aside
-    from infonn.specs import open_live_storage
-    from infonn.worker import Worker
+    from infonn.live.cold_fits import Aside
+    from infonn.live.worker import Worker
+    from infonn.specs.build import open_live_storage
 
     _log_plainly()
     stop = threading.Event()
@@ -128,7 +128,7 @@ class Helpers:
 
     def work_in_thread(self, storage: LiveStorage) -> None:
         """For a storage that only this process can see."""
-        from infonn.worker import Worker
+        from infonn.live.worker import Worker
 
         self.in_thread(Worker(storage).run)
 

@@ -18,9 +18,9 @@ from infonn.experiments.trial import Curve
 from infonn.plots.curves import draw_curves
 from infonn.plots.look import save
 from infonn.plots.maps import draw_map, project
-from infonn.plots.report import AskedQuestion, Snapshot, write_report
+from infonn.plots.study_page import AskedQuestion, Snapshot, write_report
 from infonn.records import Round
-from infonn.storage.journal import JournalStorage
+from infonn.storage.jsonl import JournalStorage
 from infonn.study import Study
 
 STRATEGIES = {"info_nn": "Info-NN-3", "random": "Random"}

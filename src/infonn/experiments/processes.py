@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from infonn.experiments.journal import Journal
+from infonn.experiments.curve_file import Journal
 from infonn.experiments.table import load, location
 from infonn.experiments.trial import Curve
 

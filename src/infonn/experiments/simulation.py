@@ -12,10 +12,11 @@ from numpy.random import default_rng
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
+from infonn.contracts.loop import Measure, Oracle
+from infonn.contracts.storage import Storage
 from infonn.datasets.items import ItemSet, load_items
 from infonn.datasets.named import NamedData
 from infonn.errors import DataError, StudyError, unknown_name
-from infonn.framework import Measure, Oracle, Storage
 from infonn.maths.accuracy import aggregate_kendall_tau, triplet_accuracy
 from infonn.maths.responses import ResponseSettings
 from infonn.oracles.distances import DistanceOracle
@@ -23,7 +24,9 @@ from infonn.oracles.noise import Corrupted
 from infonn.oracles.replay import Recorded, ReplayOracle
 from infonn.queries import Answers, draw_queries, split_into_triplets
 from infonn.records import Round
-from infonn.specs import DATASETS, build_part, check_spec, start_study
+from infonn.specs.build import start_study
+from infonn.specs.registry import DATASETS, build_part
+from infonn.specs.settings import check_spec
 from infonn.study import Study
 
 N_TEST = 20_000  # queries held out, as in the paper's experiments

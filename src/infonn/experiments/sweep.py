@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from infonn import __version__
 from infonn.errors import InfonnError, MissingPartError, unknown_name
-from infonn.experiments.journal import Journal, plain, write_json
+from infonn.experiments.curve_file import Journal, plain, write_json
 from infonn.experiments.trial import Curve, Probe, Setup, run_setups, stacks
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from numpy.random import Generator, default_rng
 
 from infonn.arrays import IntArray, to_numpy
 from infonn.beliefs import Belief
+from infonn.contracts.loop import Learner, Measure, Oracle, Strategy, Task
 from infonn.errors import DataError
-from infonn.framework import Learner, Measure, Oracle, Strategy, Task
 from infonn.queries import Answers, Kind, count_triplets, question_keys, stack_queries
 from infonn.study import choose
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from infonn.arrays import FloatArray
+from infonn.contracts.storage import Answered
 from infonn.errors import DataError
 from infonn.formats.csv import answer_rows, read_json_lines, write_json_lines
 from infonn.formats.media import safe_image, safe_sound
-from infonn.framework import Answered
 from infonn.records import Item, ItemFile, StudyRecord
 
 FORMAT = 1

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from infonn.arrays import IntArray
+from infonn.contracts.storage import Answered
 from infonn.errors import DataError
 from infonn.formats.triplets import Triplet, answered_from, triplets_of
-from infonn.framework import Answered
 
 
 def list_order(answered: Iterable[Answered]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.str_]]:

@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
+from infonn.contracts.storage import Answered
 from infonn.errors import DataError, MissingPartError
-from infonn.framework import Answered
 from infonn.queries import Kind
 from infonn.records import Answer, Option, Outcome, Purpose, Question, check_response
 

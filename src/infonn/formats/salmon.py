@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
+from infonn.contracts.storage import Answered
 from infonn.errors import DataError
 from infonn.formats.tables import number, rows_of, table, whole
 from infonn.formats.triplets import Triplet, answered_from, triplets_of
-from infonn.framework import Answered
 
 COLUMNS = (
     *("head", "left", "right", "winner", "loser", "sampler", "score", "puid", "response_time", "network_latency"),

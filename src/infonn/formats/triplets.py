@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from infonn.contracts.storage import Answered
 from infonn.errors import DataError
-from infonn.framework import Answered
 from infonn.queries import Answers, split_into_triplets
 from infonn.records import Answer, Option, Question
 

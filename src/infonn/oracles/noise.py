@@ -9,8 +9,8 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from infonn.arrays import FloatArray, IntArray
+from infonn.contracts.loop import Oracle
 from infonn.errors import DataError, InvalidQueryError
-from infonn.framework import Oracle
 from infonn.queries import Kind, option_counts, orders, question_keys, rank_of_orders
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import FloatArray, IntArray
-from infonn.framework import BatchRule, Situation
+from infonn.contracts.loop import BatchRule, Situation
 
 
 def best(scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:

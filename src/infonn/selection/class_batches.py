@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import FloatArray, IntArray, to_numpy
-from infonn.framework import Situation
+from infonn.contracts.loop import Situation
 from infonn.maths.neighbours import farthest_first, nearest_labelled
 from infonn.selection.class_predictions import point_log_probs
 

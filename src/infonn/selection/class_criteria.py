@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import FloatArray, IntArray
-from infonn.framework import Situation
+from infonn.contracts.loop import Situation
 from infonn.maths.information import entropy
 from infonn.selection.class_predictions import point_log_probs
 

@@ -10,8 +10,8 @@ from numpy.random import Generator
 
 from infonn.arrays import Array, FloatArray, IntArray, to_numpy
 from infonn.beliefs import Belief
+from infonn.contracts.loop import Prediction, Situation
 from infonn.errors import NeedsDrawsError
-from infonn.framework import Prediction, Situation
 from infonn.maths.distances import pairwise_spread
 from infonn.maths.draws import DEFAULT_DRAWS, DrawMethod, normal_draws
 from infonn.maths.information import mean_answer, mutual_information

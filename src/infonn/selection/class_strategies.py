@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from infonn.framework import Strategy
+from infonn.contracts.loop import Strategy
 from infonn.maths.draws import DEFAULT_DRAWS, DrawMethod
 from infonn.maths.joint import MAX_CONFIGURATIONS
 from infonn.selection.batches import PowerNoise, best

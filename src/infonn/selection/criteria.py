@@ -8,8 +8,8 @@ import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import FloatArray, IntArray
+from infonn.contracts.loop import Prediction, Situation
 from infonn.errors import NeedsDrawsError
-from infonn.framework import Prediction, Situation
 from infonn.maths.information import correction, entropy, mean_answer, mutual_information
 from infonn.selection.predictions import in_chunks
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import Array, FloatArray, IntArray, is_torch, to_numpy
-from infonn.framework import Situation, Strategy
+from infonn.contracts.loop import Situation, Strategy
 from infonn.maths.joint import MAX_CONFIGURATIONS, greedy_joint_batch
 from infonn.maths.pairs import greedy_gaussian_batch, greedy_pairwise_batch, target_information
 from infonn.queries import draw_queries

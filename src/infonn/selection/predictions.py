@@ -16,8 +16,8 @@ from numpy.random import Generator
 
 from infonn.arrays import Array, FloatArray, IntArray, as_like, is_torch, library_of, to_numpy
 from infonn.beliefs import Belief
+from infonn.contracts.loop import Prediction, Situation
 from infonn.errors import NeedsDrawsError, unknown_name
-from infonn.framework import Prediction, Situation
 from infonn.maths.distances import pairwise_spread, query_squared_distances
 from infonn.maths.draws import DEFAULT_DRAWS, DrawMethod, normal_draws
 from infonn.maths.information import mutual_information

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from infonn.framework import Strategy
+from infonn.contracts.loop import Strategy
 from infonn.maths.draws import DEFAULT_DRAWS, DrawMethod
 from infonn.selection.batches import BatchSettings, OneOrMany, batch_rule, best
 from infonn.selection.criteria import Entropy, Information, Random

@@ -16,8 +16,8 @@ from numpy.random import Generator
 
 from infonn.arrays import FloatArray, IntArray, to_numpy
 from infonn.beliefs import HIDDEN, Belief
+from infonn.contracts.loop import BatchRule, Prediction, Situation, Strategy
 from infonn.errors import InvalidQueryError
-from infonn.framework import BatchRule, Prediction, Situation, Strategy
 from infonn.maths.distances import query_squared_distances
 from infonn.maths.responses import ResponseSettings, nearest_log_probs
 from infonn.selection.batches import best

@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from infonn.arrays import FloatArray
+from infonn.contracts.storage import Answered, Serving
 from infonn.errors import AlreadyAnsweredError, StudyError, UnknownQuestionError
-from infonn.framework import Answered, Serving
 from infonn.records import (
     Answer,
     Counts,
@@ -28,8 +28,8 @@ from infonn.records import (
     check_response,
     second_answer,
 )
-from infonn.storage.desk import deal, key_of
-from infonn.storage.memory_desk import Kept, MemoryDesk, Person, release_expired, state_of
+from infonn.storage.leasing import deal, key_of
+from infonn.storage.memory_leasing import Kept, MemoryDesk, Person, release_expired, state_of
 
 AT_WORK_S = 120.0
 

@@ -13,7 +13,7 @@ from sqlalchemy import Row
 
 from infonn.arrays import FloatArray
 from infonn.records import Answer, Item, Option, Question, Respondent, StudyRecord
-from infonn.storage.desk import key_of
+from infonn.storage.leasing import key_of
 
 _LISTS = ("query", "names", "options", "shown")
 _QUESTION = [field.name for field in fields(Question) if field.name not in ("study", *_LISTS)]

@@ -14,8 +14,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
 from infonn.arrays import FloatArray
+from infonn.contracts.storage import Answered, Serving
 from infonn.errors import AlreadyAnsweredError, StudyError, UnknownQuestionError
-from infonn.framework import Answered, Serving
 from infonn.records import (
     Answer,
     Counts,
@@ -31,7 +31,7 @@ from infonn.records import (
 from infonn.storage import rows
 from infonn.storage.counting import counts_of, in_force
 from infonn.storage.database import Database
-from infonn.storage.desk import deal
+from infonn.storage.leasing import deal
 from infonn.storage.schema import (
     answers,
     claims,
@@ -47,7 +47,7 @@ from infonn.storage.schema import (
     settings,
     studies,
 )
-from infonn.storage.sql_desk import SqlDesk, release_expired
+from infonn.storage.sql_leasing import SqlDesk, release_expired
 from infonn.storage.sql_rows import (
     Exchange,
     answer_values,

@@ -11,13 +11,13 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
+from infonn.contracts.storage import Answered
 from infonn.errors import UnknownQuestionError
-from infonn.framework import Answered
 from infonn.records import Answer, Item, ItemFile, Question, second_answer
 from infonn.storage import rows
-from infonn.storage.desk import key_of
+from infonn.storage.leasing import key_of
 from infonn.storage.schema import answers, files, items, questions, studies
-from infonn.storage.sql_desk import SqlDesk
+from infonn.storage.sql_leasing import SqlDesk
 
 _STUDY: sa.BindParameter[int] = sa.bindparam("study")
 _QUESTION: sa.BindParameter[str] = sa.bindparam("asked")

@@ -14,6 +14,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from infonn import __version__
+from infonn.contracts.storage import LiveStorage
 from infonn.errors import (
     AlreadyAnsweredError,
     InfonnError,
@@ -22,7 +23,6 @@ from infonn.errors import (
     StudyError,
     UnknownQuestionError,
 )
-from infonn.framework import LiveStorage
 from infonn.web import owners, pages, participants, plotly
 from infonn.web.security import HEADERS
 from infonn.web.server import Limits, Server

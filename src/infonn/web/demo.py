@@ -14,12 +14,12 @@ import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import FloatArray, IntArray
+from infonn.contracts.storage import LiveStorage
 from infonn.datasets.items import ItemSet
 from infonn.errors import InfonnError
-from infonn.framework import LiveStorage
+from infonn.live.studies import LiveStudies
 from infonn.records import Answer, Item, ItemFile, Question, StudyRecord
-from infonn.specs import new_record
-from infonn.web.live import LiveStudies
+from infonn.specs.build import new_record
 
 Judge = Callable[[Question, Generator], int]  # what a person would answer
 DIGITS = 500

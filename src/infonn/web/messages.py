@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from infonn.live.outlook import AccuracyPoint
+from infonn.live.studies import LiveStudy
 from infonn.records import Answer, Item, Question
-from infonn.web.live import LiveStudy
 
-Name = Annotated[str, StringConstraints(min_length=1, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")]
 ClientId = Annotated[str, StringConstraints(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_\-]+$")]
 Table = dict[str, Any]
 
@@ -194,48 +194,6 @@ class CountOut(BaseModel):
     count: int
 
 
-class StatusOut(BaseModel):
-    """Where a study stands. `warnings` and `error` are sentences for its owner."""
-
-    name: str
-    archived: bool
-    answers: dict[str, int] = Field(description="Answered questions in force, by purpose.")
-    goal: int
-    skipped: int
-    cannot_tell: int
-    late: int
-    undone: int
-    people: int
-    people_at_work: int
-    answers_last_minute: int
-    queue: int
-    leased: int
-    asked: int
-    fallback: int
-    fallback_share: float
-    unseen_median: float = Field(description="Train answers the model had not seen when a question was handed out.")
-    unseen_p95: float
-    model_answers: int | None = Field(description="Answers the reported model knows.")
-    model_at: float | None
-    fit_seconds: float | None
-    up_to_date: bool
-    worker_seen_at: float | None
-    warnings: list[str]
-    error: str | None
-
-
-class AccuracyPoint(BaseModel):
-    """Accuracy on the hold-out answers after so many train answers, with its 95 % interval."""
-
-    n_answers: int
-    n_hold_out: int
-    accuracy: float
-    low: float
-    high: float
-    log_loss: float | None
-    at: float
-
-
 class Estimate(BaseModel):
     accuracy: float
     low: float
@@ -257,23 +215,6 @@ class AccuracyOut(BaseModel):
     compared: list[ComparedPoint] = Field(description="Where the study mixes random and chosen questions.")
 
 
-class ForecastPoint(BaseModel):
-    """Expected accuracy after so many train answers, with a 90 % band."""
-
-    n_answers: int
-    accuracy: float
-    low: float
-    high: float
-
-
-class ForecastOut(BaseModel):
-    """What more answers would bring; `stop` where they are not expected to pay any more."""
-
-    points: list[ForecastPoint]
-    stop: bool
-    sentences: list[str]
-
-
 class EmbeddedItem(BaseModel):
     index: int
     name: str
@@ -290,30 +231,6 @@ class EmbeddingOut(BaseModel):
     n_answers: int
     up_to_date: bool
     items: list[EmbeddedItem]
-
-
-class PersonOut(BaseModel):
-    """How one person answered. Shares are None where there is nothing to compare with."""
-
-    respondent: str
-    excluded: bool
-    joined_at: float
-    seen_at: float
-    answered: int
-    skipped: int
-    cannot_tell: int
-    late: int
-    median_response_time_s: float | None
-    fast_share: float | None = Field(description="Share of answers given in less than 0.4 s.")
-    catch_right: int
-    catch_asked: int
-    agreement: float | None = Field(
-        description="Share of repeated queries on which the person sided with the majority."
-    )
-    agreement_of: int
-    position_bias: float | None = Field(description="Share of the most used place on the screen, less its fair share.")
-    log_loss: float | None = Field(description="Mean surprise of the model at this person's answers, in nats.")
-    details: dict[str, Any]
 
 
 class ServerOut(BaseModel):

@@ -16,12 +16,17 @@ from infonn import __version__
 from infonn.datasets.items import ItemSet
 from infonn.errors import DataError, StudyError
 from infonn.formats import bundle
+from infonn.live.outlook import AccuracyPoint, ForecastOut, outlook
+from infonn.live.people import PersonOut, people_table
+from infonn.live.status import StatusOut, study_status
+from infonn.live.studies import serving_for
+from infonn.live.transfer import ExportFormat, Name, bundle_of, check_name, exported, imported, put_study, restored
+from infonn.live.uploads import items_from_uploads
 from infonn.records import ItemFile, StudyRecord
-from infonn.specs import check_spec, items_of
-from infonn.web.live import serving_for
+from infonn.specs.build import items_of
+from infonn.specs.settings import check_spec
 from infonn.web.messages import (
     AccuracyOut,
-    AccuracyPoint,
     ChangeIn,
     ComparedPoint,
     CountOut,
@@ -29,24 +34,15 @@ from infonn.web.messages import (
     EmbeddingOut,
     Estimate,
     ExcludeIn,
-    ForecastOut,
     ImportOut,
     LoginIn,
-    Name,
-    PersonOut,
     Problem,
     ServerOut,
-    StatusOut,
     StudyIn,
     StudyOut,
 )
-from infonn.web.outlook import outlook
-from infonn.web.people import people_table
 from infonn.web.security import COOKIE, LOGIN_S
 from infonn.web.server import Server, server_of
-from infonn.web.status import study_status
-from infonn.web.transfer import ExportFormat, bundle_of, check_name, exported, imported, put_study, restored
-from infonn.web.uploads import items_from_uploads
 
 router = APIRouter(
     prefix="/api",

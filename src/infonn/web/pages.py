@@ -20,8 +20,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from infonn.errors import StudyError
+from infonn.live.studies import LiveStudy
 from infonn.web import plotly
-from infonn.web.live import LiveStudy
 from infonn.web.messages import question_view
 from infonn.web.participants import study_view
 from infonn.web.security import COOKIE

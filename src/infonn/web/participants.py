@@ -10,8 +10,8 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from infonn.errors import UnknownQuestionError
+from infonn.live.studies import LiveStudy
 from infonn.records import Answer, Question
-from infonn.web.live import LiveStudy
 from infonn.web.messages import (
     AnswerIn,
     AnswerOut,

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from infonn.framework import LiveStorage
+from infonn.contracts.storage import LiveStorage
 
 _OWNER = "owner_token_sha256"
 _SECRET = "session_secret"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from fastapi import HTTPException, Request
 
-from infonn.framework import LiveStorage
-from infonn.web.live import LiveStudies
+from infonn.contracts.storage import LiveStorage
+from infonn.live.studies import LiveStudies
 from infonn.web.security import Gate, RateLimit
 
 _REMEMBERED = 20_000  # replies of each kind whose times are kept

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from infonn.contracts.loop import Learner, Strategy
 from infonn.experiments.beyond import comparison as c
 from infonn.experiments.beyond import food73, mds, synthetic
 from infonn.experiments.figures import lines
 from infonn.experiments.statistics import mean_level, paired_curves, paired_difference, pick
 from infonn.experiments.sweep import Claim, Experiment, Plan
 from infonn.experiments.trial import Curve, Setup
-from infonn.framework import Learner, Strategy
-from infonn.learners.choice import posterior
+from infonn.learners.posterior.choice import posterior
 from infonn.plots.curves import draw_curves
 from infonn.selection.joint import info_nn_gaussian, info_nn_joint, info_nn_pairwise, info_nn_targets
 from infonn.selection.strategies import BATCH_POWER, entropy, info_nn, random

@@ -12,8 +12,8 @@ from infonn.experiments.figures import lines
 from infonn.experiments.statistics import answers_ratio, pick
 from infonn.experiments.sweep import Claim, Experiment, Plan
 from infonn.experiments.trial import Curve, Setup
-from infonn.learners.choice import posterior
-from infonn.learners.posterior import EmbedderName
+from infonn.learners.posterior.choice import posterior
+from infonn.learners.posterior.learner import EmbedderName
 from infonn.plots.curves import draw_curves
 
 if TYPE_CHECKING:

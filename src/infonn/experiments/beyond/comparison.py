@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from infonn.arrays import FloatArray
+from infonn.contracts.loop import Learner, Strategy
 from infonn.experiments.statistics import (
     answers_ratio,
     answers_to_target,
@@ -25,8 +26,7 @@ from infonn.experiments.statistics import (
 )
 from infonn.experiments.sweep import Claim
 from infonn.experiments.trial import Curve
-from infonn.framework import Learner, Strategy
-from infonn.learners.choice import posterior
+from infonn.learners.posterior.choice import posterior
 from infonn.selection.strategies import info_nn, random
 
 OURS, RANDOM, PUBLISHED = "Info-NN", "Random", "Info-NN as published"

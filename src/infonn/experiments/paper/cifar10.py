@@ -26,7 +26,7 @@ from infonn.experiments.trial import Curve, Setup
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from infonn.learners.modules import ModuleClassifier
+    from infonn.learners.classifiers.torch_classifier import ModuleClassifier
 
 METHODS = ("Random", "Info-NN-3", "MaxEntropy", "PowerBALD", "K-Center")
 ON_PAR = 0.005  # of accuracy: what "almost on par" means here
@@ -53,7 +53,7 @@ def data(name: str, pool: int | None) -> Pictures:
 @lru_cache(maxsize=2)
 def learner(name: str, recipe: str, pool: int | None, device: str, epochs: int, width: int) -> ModuleClassifier:
     """ResNet-18 under a recipe; one for all trials, so that it is compiled once."""
-    from infonn.learners import resnet
+    from infonn.learners.classifiers import resnet
 
     chosen = replace(resnet.STRONG, epochs=epochs) if recipe == STRONG else resnet.PUBLISHED
     if name == "svhn":

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import FloatArray
+from infonn.contracts.loop import Measure, Strategy
 from infonn.experiments.statistics import PairedDifference, paired_curves, paired_difference, pick, series, value_at
 from infonn.experiments.sweep import Claim, Plan
 from infonn.experiments.trial import Curve, Setup
-from infonn.framework import Measure, Strategy
 from infonn.oracles.replay import Recorded, ReplayOracle
 from infonn.queries import Answers, draw_queries, question_keys, split_into_triplets
 from infonn.selection.strategies import random
@@ -56,7 +56,7 @@ def setups(
     plan: Plan, trial: int, materials: Materials, info_nn: Callable[..., Strategy], methods: Sequence[str]
 ) -> list[Setup]:
     """One setup per method; `info_nn` takes the best query of every reference, then the `n_best` of those."""
-    from infonn.learners.network import Network
+    from infonn.learners.networks.network import Network
 
     settings = plan.settings
     seed = plan.seed_of(trial)

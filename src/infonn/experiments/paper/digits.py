@@ -17,7 +17,7 @@ from infonn.experiments.trial import Curve, Setup
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from infonn.learners.heads import Head
+    from infonn.learners.classifiers.heads import Head
 
 METHODS = ("Random", "MaxEntropy", "Margin", "K-Center", "BALD", "BatchBALD", "PowerBALD", "BADGE", "Info-NN-3")
 LEARNER = "8 small networks"
@@ -26,7 +26,7 @@ LEARNER = "8 small networks"
 @lru_cache(maxsize=2)
 def learner(device: str, members: int) -> Head:
     """An ensemble of small networks on the 64 pixels; one for all trials, so that they stack."""
-    from infonn.learners.heads import Head
+    from infonn.learners.classifiers.heads import Head
 
     return Head(_rows(digits().images), 10, members=members, device=device)
 

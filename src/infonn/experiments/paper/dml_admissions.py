@@ -16,6 +16,7 @@ from numpy.random import Generator
 
 from infonn.arrays import IntArray
 from infonn.beliefs import Belief
+from infonn.contracts.loop import Measure
 from infonn.datasets.ranked_admissions import RankedApplicants, public_applicants, simulated_applicants
 from infonn.experiments.paper.deep_metric import (
     ACCURACY,
@@ -36,7 +37,6 @@ from infonn.experiments.paper.deep_metric import (
 from infonn.experiments.statistics import pick
 from infonn.experiments.sweep import Claim, Experiment, Plan
 from infonn.experiments.trial import Curve, Setup
-from infonn.framework import Measure
 from infonn.maths.accuracy import recall_at, top_fraction_at, triplet_accuracy
 from infonn.oracles.noise import Corrupted
 from infonn.oracles.replay import Recorded, ReplayOracle

@@ -10,6 +10,7 @@ import numpy as np
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
+from infonn.contracts.loop import Learner, Strategy
 from infonn.datasets.images import Pictures
 from infonn.experiments.figures import lines
 from infonn.experiments.statistics import (
@@ -22,7 +23,6 @@ from infonn.experiments.statistics import (
 )
 from infonn.experiments.sweep import Claim, Plan
 from infonn.experiments.trial import Curve, Setup
-from infonn.framework import Learner, Strategy
 from infonn.oracles.labels import LabelOracle
 from infonn.plots.curves import draw_curves
 from infonn.queries import Answers

@@ -11,11 +11,11 @@ from numpy.random import Generator, default_rng
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
+from infonn.contracts.loop import Strategy
 from infonn.datasets.synthetic import gaussian_points
 from infonn.experiments.statistics import mean_level, paired_curves, paired_difference, pick
 from infonn.experiments.sweep import Plan
 from infonn.experiments.trial import Curve, Setup
-from infonn.framework import Strategy
 from infonn.learners.mds import MDS
 from infonn.maths.accuracy import kendall_taus, true_order_signs
 from infonn.maths.distances import pairwise_distances

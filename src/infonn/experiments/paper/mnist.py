@@ -27,7 +27,7 @@ from infonn.experiments.trial import Curve, Setup
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from infonn.learners.cnn import CNN
+    from infonn.learners.classifiers.cnn import CNN
 
 BASELINES = ("Random", "MaxEntropy", "K-Center", "BatchBALD")  # those of the paper
 METHODS = (*BASELINES, "PowerBALD", "BADGE", "Info-NN-3")
@@ -68,8 +68,8 @@ def learner(
     recipe: str, pool: int | None, device: str, seed: int, steps: int, n_draws: int
 ) -> tuple[CNN, IntArray | None]:
     """The network under a recipe, and its validation items (none for ours). One for all trials, so that they stack."""
-    from infonn.learners import cnn
-    from infonn.learners.recipes import Validation
+    from infonn.learners.classifiers import cnn
+    from infonn.learners.classifiers.recipes import Validation
 
     pictures = data(pool)
     if recipe == STRONG:

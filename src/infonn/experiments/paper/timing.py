@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.random import default_rng
 
+from infonn.contracts.loop import Situation
 from infonn.datasets.synthetic import gaussian_points
 from infonn.experiments.paper.mds_setup import ITEMS, every_query, opening_queries
 from infonn.experiments.statistics import pick
 from infonn.experiments.sweep import Claim, Experiment, Plan
 from infonn.experiments.trial import Curve, Probe
-from infonn.framework import Situation
 from infonn.learners.mds import MDS
 from infonn.oracles.distances import DistanceOracle
 from infonn.plots.dots import Dot, draw_dots

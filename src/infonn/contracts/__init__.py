@@ -1,0 +1,1 @@
+"""What a part has to be: the loop's protocols and the storages'."""

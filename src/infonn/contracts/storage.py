@@ -1,0 +1,209 @@
+"""What a study, a server and a worker need of a storage: two protocols, and how questions are handed to people."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from infonn.arrays import FloatArray
+from infonn.records import (
+    Answer,
+    Counts,
+    Item,
+    ItemFile,
+    Purpose,
+    Question,
+    Respondent,
+    Round,
+    StudyRecord,
+)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer beside the question it answers."""
+
+    question: Question
+    answer: Answer
+
+
+@dataclass(frozen=True)
+class Serving:
+    """How a study's questions are dealt to people. `draw` makes random questions of a purpose, one after another."""
+
+    lease_s: float = 600.0
+    hold_out: float = 0.0  # share of questions that are random and never train
+    at_random: float = 0.0  # share of the others that are random though they train, to compare the chosen ones with
+    overlap: int = 1  # people who are asked the same query
+    repeats: bool = False  # whether one person may be asked the same query again
+    per_person: int | None = None
+    practice: tuple[Question, ...] = ()
+    catch: Mapping[int, Question] = field(default_factory=dict)  # position in a person's sequence -> question
+    draw: Callable[[Purpose], Iterator[Question]] | None = None
+    seed: int = 0
+
+    def purpose_at(self, respondent: str, position: int) -> Purpose:
+        """Train or hold-out: as random as a coin, and the same when asked again."""
+        return "hold_out" if self._coins(respondent, position)[0] < self.hold_out else "train"
+
+    def is_random_at(self, respondent: str, position: int) -> bool:
+        """Whether a train question is to be a random one: another such coin."""
+        return self._coins(respondent, position)[1] < self.at_random
+
+    def _coins(self, respondent: str, position: int) -> tuple[float, float]:
+        digest = hashlib.sha256(f"{self.seed}/{respondent}/{position}".encode()).digest()
+        first, second = (int.from_bytes(digest[start : start + 8], "big") / 2**64 for start in (0, 8))
+        return first, second
+
+
+class Storage(Protocol):
+    """What was asked and answered, as a study needs it. Every method is one transaction; what returned is kept."""
+
+    def create_study(self, record: StudyRecord, items: Sequence[Item], features: FloatArray | None = None) -> None: ...
+
+    def study(self, name: str) -> StudyRecord: ...
+
+    def studies(self) -> list[StudyRecord]: ...
+
+    def items(self, study: str) -> list[Item]: ...
+
+    def features(self, study: str) -> FloatArray | None: ...
+
+    def add_questions(self, study: str, questions: Sequence[Question]) -> None:
+        """Put questions at the end of the study's queue."""
+
+    def take(self, study: str, respondent: str, n: int, lease_s: float) -> list[Question]:
+        """Lease up to `n` train questions to one person; first comes what this person already holds."""
+        ...
+
+    def replace_open(self, study: str, questions: Sequence[Question]) -> None:
+        """Replace the train questions nobody holds by `questions`; copies for overlap stay."""
+
+    def questions(self, study: str, state: Literal["open", "leased", "answered", "all"] = "all") -> list[Question]: ...
+
+    def question(self, study: str, question_id: str) -> Question: ...
+
+    def add_answer(self, study: str, answer: Answer) -> Answer:
+        """Keep an answer; the same id again is the same answer and gives back what was kept."""
+        ...
+
+    def undo(self, study: str, answer_id: str) -> Answer:
+        """Take an answer out of force; its question goes back to the same person."""
+        ...
+
+    def answers(self, study: str, purpose: Purpose | None = "train") -> list[Answered]:
+        """Answers in the order of arrival, without those undone or of excluded people."""
+        ...
+
+    def exclude(self, study: str, respondent: str, excluded: bool = True) -> None: ...
+
+    def add_round(self, study: str, round: Round) -> None: ...
+
+    def rounds(self, study: str) -> list[Round]: ...
+
+    def save_model(self, study: str, version: int, model: Mapping[str, Any]) -> None:
+        """Keep a model: names to arrays, or to anything JSON can hold."""
+
+    def load_model(self, study: str, version: int | None = None) -> tuple[int, Mapping[str, Any]] | None: ...
+
+    def claim(self, study: str, worker: str, lease_s: float) -> bool:
+        """Whether this worker now holds the study; a claim ends by itself when it is not renewed."""
+        ...
+
+
+class LiveStorage(Storage, Protocol):
+    """What servers and workers need besides, so that many people can answer one study at the same time."""
+
+    def create_study(
+        self,
+        record: StudyRecord,
+        items: Sequence[Item],
+        features: FloatArray | None = None,
+        files: Sequence[ItemFile] = (),
+    ) -> None: ...
+
+    def study_by_key(self, key: str) -> StudyRecord | None: ...
+
+    def change_study(
+        self, name: str, *, archived: bool | None = None, spec: Mapping[str, Any] | None = None
+    ) -> StudyRecord: ...
+
+    def file(self, study: str, path: str) -> ItemFile | None: ...
+
+    def files(self, study: str) -> list[str]: ...
+
+    # --- people ------------------------------------------------------------------------------------
+
+    def join(self, study: str, outside_id: str | None = None, details: Mapping[str, Any] | None = None) -> Respondent:
+        """A new person, or the one who came before with this `outside_id` (of a crowd platform, say)."""
+        ...
+
+    def respondents(self, study: str) -> list[Respondent]: ...
+
+    def n_done(self, study: str, respondent: str) -> int:
+        """How many questions a person is done with, practice aside."""
+        ...
+
+    def details(self, study: str) -> dict[str, Mapping[str, Any]]:
+        """What is known about people beyond their answers, by respondent."""
+        ...
+
+    def purge_details(self, study: str) -> int:
+        """Forget who the respondents are; their answers stay. Gives the number of people forgotten."""
+        ...
+
+    # --- questions and answers ---------------------------------------------------------------------
+
+    def serve(self, study: str, respondent: str, n: int, serving: Serving) -> list[Question]:
+        """As `take`, with practice, catch, hold-out and overlap as `serving` says, and a fallback for a dry queue."""
+        ...
+
+    def undo(self, study: str, answer_id: str, lease_s: float = 600.0) -> Answer:
+        """As for every storage; the person holds the question for `lease_s`."""
+        ...
+
+    def queue_depth(self, study: str) -> int:
+        """Train questions that nobody holds."""
+        ...
+
+    def exchange(self, study: str, answer: Answer, n: int, serving: Serving) -> tuple[Answer, list[Question], int]:
+        """Keep an answer to a question this person was handed, and serve the next ones: one commit.
+
+        Gives the answer as it is kept, the questions, and how many the person is done with (`n_done`)."""
+        ...
+
+    def answers(
+        self, study: str, purpose: Purpose | None = "train", after: int = 0, everything: bool = False
+    ) -> list[Answered]:
+        """As for every storage, from answer number `after` + 1; or `everything`: undone and excluded ones too."""
+        ...
+
+    def answers_of(self, study: str, respondent: str) -> list[Answered]:
+        """Everything one person answered, undone answers included, in the order of arrival."""
+        ...
+
+    def import_answers(self, study: str, answered: Sequence[Answered]) -> int:
+        """Keep earlier answers with their questions; those whose id is there already are left as they are."""
+        ...
+
+    def revision(self, study: str) -> tuple[int, int]:
+        """(answers ever kept, other changes: undone, excluded, imported). Equal revisions, equal answers."""
+        ...
+
+    def counts(self, study: str) -> Counts: ...
+
+    # --- workers and servers -----------------------------------------------------------------------
+
+    def release(self, study: str, worker: str) -> None:
+        """Give a claim back before its time."""
+
+    def note(self, study: str, key: str, value: Any) -> None:
+        """Leave word about a study for whoever looks at its status; None takes it away."""
+
+    def notes(self, study: str) -> dict[str, Any]: ...
+
+    def setting(self, key: str, value: str | None = None) -> str | None:
+        """A setting of the server; with `value`, it is set first."""
+        ...

@@ -1,0 +1,187 @@
+"""How many answers a study will need, found by simulating it before anybody is asked: `infonn plan`."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import default_rng
+
+from infonn.arrays import FloatArray
+from infonn.datasets.synthetic import gaussian_points
+from infonn.errors import InfonnError
+from infonn.experiments.simulation import N_TEST, TripletAccuracy
+from infonn.experiments.statistics import answers_to_target
+from infonn.experiments.trial import Curve, Progress, Setup, run_setups
+from infonn.oracles.distances import DistanceOracle
+from infonn.oracles.noise import Corrupted
+from infonn.queries import Answers, check_length, count_queries, draw_queries, split_into_triplets
+from infonn.specs.registry import DEFAULT_LEARNERS, LEARNERS, STRATEGIES, build_part
+from infonn.specs.settings import SPEC
+from infonn.tasks.similarity import SimilarityTask
+
+MEASURE = "triplet_accuracy"
+ACTIVE, RANDOM = SPEC["strategy"]["name"], "random"
+ENOUGH = 2  # rounds in a row at the target end a trial
+FEWEST = 3  # trials that an interval needs
+CHAINS = 24  # of a posterior: half of what a live study has, so that more trials fit into a minute
+
+Report = Callable[[int, int, int], None]  # trial, trials, answers so far
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The study to be planned: its size, how people answer, and how good the embedding should become.
+
+    `noise` is the share of answers given at random. `target` is a share of triplets that the embedding orders as
+    the true distances do; the truth is a cloud of normal points in `n_dims` dimensions.
+    """
+
+    n_items: int
+    n_dims: int = 2
+    candidates: int = 3
+    noise: float = 0.1
+    target: float = 0.9
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.n_dims < 1:
+            raise InfonnError(f"{self.n_dims} dimensions; at least 1 is needed.")
+        if not 0 <= self.noise < 1:
+            raise InfonnError(f"Noise is {self.noise}; it is the share of answers given at random, 0 to below 1.")
+        if not 0.5 < self.target < 1:
+            raise InfonnError(f"The target is {self.target}; it must be above 0.5 (guessing) and below 1.")
+        check_length(self.candidates, self.n_items)
+        n_questions, first = count_queries(self.n_items, self.candidates), SPEC["queries"]["first"]
+        if n_questions <= first:
+            raise InfonnError(
+                f"{self.n_items} items give {n_questions} different questions with {self.candidates} candidates: ask "
+                f"them all. A plan is for studies with more than {first}."
+            )
+
+    @property
+    def scale(self) -> float:
+        """Roughly the answers an ideal study needs: bits in the order of the items, over bits in an answer."""
+        bits = self.n_items * self.n_dims * math.log2(self.n_items)
+        return bits / math.log2(self.candidates) / (1 - self.noise) ** 2
+
+    @property
+    def batch(self) -> int:
+        """Answers between two fits."""
+        return max(1, round(self.scale / 12))
+
+    @property
+    def most_answers(self) -> int:
+        """Where a trial gives up."""
+        return round(4 * self.scale) + SPEC["queries"]["first"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Answers to the target over trials, the random start included: quartiles; inf where a trial gave up."""
+
+    low: float
+    median: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Saving:
+    """Answers of the default strategy for one of random's: the ratio of medians with a 95 % bootstrap interval."""
+
+    ratio: float
+    low: float
+    high: float
+
+
+def run_plan(wanted: Wanted, trials: int, seconds: float = math.inf, report: Report | None = None) -> list[Curve]:
+    """Curves of both strategies, trial by trial; once `seconds` would be exceeded no further trial is begun."""
+    started = begun = time.perf_counter()
+    curves: list[Curve] = []
+    for trial in range(trials):
+        latest, begun = time.perf_counter() - begun, time.perf_counter()
+        if trial and begun - started + latest > seconds:
+            break
+        curves += run_setups(setups_of(wanted, trial), report and _per_answers(wanted, trial, trials, report))
+    return curves
+
+
+def _per_answers(wanted: Wanted, trial: int, trials: int, report: Report) -> Progress:
+    return lambda round, _: report(trial, trials, SPEC["queries"]["first"] + round * wanted.batch)
+
+
+def setups_of(wanted: Wanted, trial: int) -> list[Setup]:
+    """Both strategies under the default learner, on the same points, with the same start and the same people."""
+    seed = 1000 * wanted.seed + trial
+    truth = gaussian_points(wanted.n_items, wanted.n_dims, default_rng([seed, 9]))
+    task = SimilarityTask([str(item) for item in range(wanted.n_items)], wanted.candidates)
+    context = {
+        "names": task.names,
+        "n_items": wanted.n_items,
+        "features": None,
+        "n_dims": wanted.n_dims,
+        "dims": wanted.n_dims,
+        "n_chains": CHAINS,
+        "candidates": wanted.candidates,
+    }
+    learner_name = DEFAULT_LEARNERS["similarity", False]
+    exact = DistanceOracle(truth)
+    held_out = draw_queries(N_TEST, wanted.n_items, 2, default_rng([seed, 7]))
+    triplets = split_into_triplets(Answers(held_out, exact.answer(held_out, default_rng(0))))
+    wrong = wanted.noise * (1 - 1 / wanted.candidates)  # an answer at random is right once in a while
+    return [
+        Setup(
+            method=name,
+            learner_name=learner_name,
+            settings=vars(wanted),
+            trial=trial,
+            seed=seed,
+            learner=build_part("Learner", LEARNERS, learner_name, {}, context),
+            task=task,
+            strategy=build_part("Strategy", STRATEGIES, name, {}, context),
+            oracle=Corrupted(exact, wrong, seed) if wrong else exact,
+            measures={MEASURE: TripletAccuracy(triplets)},
+            first=SPEC["queries"]["first"],
+            size=wanted.batch,
+            rounds=-(-(wanted.most_answers - SPEC["queries"]["first"]) // wanted.batch),
+            until=lambda curve: _at_target(curve, wanted.target),
+        )
+        for name in (ACTIVE, RANDOM)
+    ]
+
+
+def _at_target(curve: Curve, target: float) -> bool:
+    values = curve.measures[MEASURE]
+    return len(values) >= ENOUGH and min(values[-ENOUGH:]) >= target
+
+
+def counts_of(curves: Sequence[Curve], method: str, target: float) -> FloatArray:
+    """Answers to the target of each trial, the random start included."""
+    chosen = [curve for curve in curves if curve.method == method]
+    return np.array([curve.queries[0] + answers_to_target(curve, MEASURE, target) for curve in chosen])
+
+
+def estimate(counts: FloatArray) -> Estimate:
+    """Quartiles of counts that may be infinite."""
+    return Estimate(*(float(value) for value in np.quantile(counts, [0.25, 0.5, 0.75], method="inverted_cdf")))
+
+
+def saving(active: FloatArray, random: FloatArray, n_resamples: int = 10_000) -> Saving | None:
+    """The ratio of medians, trials resampled in pairs; None where a median was not reached, or from too few trials."""
+    if len(active) < FEWEST:
+        return None
+    rows = default_rng(0).integers(0, len(active), (n_resamples, len(active)))
+    medians: list[Any] = [
+        np.quantile(np.vstack([counts, counts[rows]]), 0.5, axis=1, method="inverted_cdf")
+        for counts in (active, random)
+    ]
+    with np.errstate(invalid="ignore"):
+        ratios = medians[0] / medians[1]
+    if not np.isfinite(medians[0][0]) or not np.isfinite(medians[1][0]):
+        return None
+    low, high = np.nanquantile(ratios[1:], [0.025, 0.975], method="inverted_cdf")
+    return Saving(float(ratios[0]), float(low), float(high))

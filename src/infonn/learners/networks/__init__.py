@@ -1,0 +1,1 @@
+"""Neural embeddings of features, trained on similarity answers."""

@@ -1,0 +1,1 @@
+"""Many draws of where the items lie, instead of one embedding."""

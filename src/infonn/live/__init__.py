@@ -1,0 +1,1 @@
+"""Studies people are answering: fitted, filled, reported, moved in and out."""

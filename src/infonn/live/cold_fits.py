@@ -1,0 +1,273 @@
+"""What is reported of a study: a cold fit of its stored answers, and how well it foresees those held out."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from multiprocessing import connection, get_context, parent_process
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.random import default_rng
+
+from infonn.arrays import to_numpy
+from infonn.beliefs import Belief
+from infonn.contracts.storage import Answered, LiveStorage
+from infonn.errors import InfonnError, StorageError
+from infonn.maths.prediction import expected_responses, plane_of, response_log_probs, spread_of, wilson_interval
+from infonn.queries import Answers, last_labels, not_among
+from infonn.records import Round
+from infonn.specs.build import load_study, open_live_storage
+from infonn.specs.settings import check_spec
+from infonn.study import Study, answers_of
+
+log = logging.getLogger("infonn.live.worker")
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A report that was made: of which answers, and how long it took; or the problem that kept it back."""
+
+    study: str
+    revision: tuple[int, int] = (-1, -1)
+    n_answers: int = 0
+    seconds: float = 0.0
+    problem: str = ""
+    passing: bool = False  # a problem of the storage, which is over some time
+
+
+def report(storage: LiveStorage, study: Study, queue: int) -> Reported:
+    """Fit the stored answers cold, and keep the model and its hold-out accuracy.
+
+    Nothing but the study's seed and its answers goes into the fit, so whoever makes it comes to the same model.
+    `queue` is left as word for whoever asks whether the study's queue is as full as it can be.
+    """
+    revision = storage.revision(study.name)
+    answered = [pair for pair in storage.answers(study.name, None) if pair.answer.number <= revision[0]]
+    answers, held_out = (_answers(answered, study, purpose) for purpose in ("train", "hold_out"))
+    if study.kind == "label":  # what another person said of an item trains, and then the item tests nothing
+        held_out = held_out.take(not_among(held_out.queries, answers.queries, study.kind))
+    started = time.monotonic()
+    belief = study.learner.fit(answers, default_rng([study.seed, len(answers)]))
+    seconds = time.monotonic() - started
+    model = model_of(belief, study, answered)
+    model |= {"revision": list(revision), "n_answers": len(answers), "at": time.time(), "seconds": seconds}
+    storage.save_model(study.name, revision[0], model)
+    rounds, measures = storage.rounds(study.name), hold_out_measures(belief, held_out)
+    if check_spec(storage.study(study.name).spec)["people"]["at_random"] > 0:
+        compared = max((round.measures.get("n_compared", 0.0) for round in rounds), default=0.0)
+        measures |= comparison(study, answered, held_out, compared)
+    storage.add_round(study.name, Round(len(rounds), len(answers), {**measures, "at": time.time()}, seconds))
+    storage.note(study.name, "reported", {"revision": list(revision), "queue": queue})
+    return Reported(study.name, revision, len(answered), time.monotonic() - started)
+
+
+def _answers(answered: list[Answered], study: Study, purpose: str) -> Answers:
+    return answers_of([pair for pair in answered if pair.question.purpose == purpose], study.kind, study.candidates)
+
+
+def comparison(study: Study, answered: list[Answered], held_out: Answers, compared: float) -> dict[str, float]:
+    """Hold-out accuracy of random questions alone, and of as many chosen ones, whenever both have grown by 15 %.
+
+    `compared` is how many there were of each at the last comparison.
+    """
+    at_random, chosen = matched(answered, study.strategy_name, study.first)
+    n = len(at_random)
+    if not len(held_out) or n < 1.5 * study.first + 5 or n < 1.15 * compared:
+        return {}
+    measures = {"n_compared": float(n)}
+    for sort, pairs in (("random", at_random), ("chosen", chosen)):
+        answers = answers_of(pairs, study.kind, study.candidates)
+        measured = hold_out_measures(study.learner.fit(answers, default_rng([study.seed, n])), held_out)
+        kept = ("hold_out_accuracy", "hold_out_low", "hold_out_high")
+        measures |= {f"{sort}_{key}": measured[key] for key in kept if key in measured}
+    return measures
+
+
+def matched(answered: list[Answered], strategy: str, first: int) -> tuple[list[Answered], list[Answered]]:
+    """As many answers to random questions as to chosen ones, the earliest of each.
+
+    Both begin with the `first` random ones, as a study of either sort would.
+    """
+    train = [pair for pair in answered if pair.question.purpose == "train" and pair.answer.outcome == "answered"]
+    at_random = [pair for pair in train if pair.question.strategy_used == "random"]
+    chosen = [pair for pair in train if pair.question.strategy_used == strategy != "random"]
+    chosen = at_random[:first] + chosen
+    n = min(len(at_random), len(chosen))
+    return at_random[:n], chosen[:n]
+
+
+def model_of(belief: Belief, study: Study, answered: list[Answered]) -> dict[str, Any]:
+    """What is kept of a belief: places, a plane to draw them in, their spread, and how each person fits in."""
+    embedding = to_numpy(belief.embedding).astype(float)
+    model: dict[str, Any] = {"embedding": embedding, "plane": plane_of(embedding)}
+    draws = belief.draws_of(np.arange(len(embedding)))
+    if draws is not None:
+        model["spread"] = spread_of(to_numpy(draws).astype(float), embedding)
+    if study.kind == "label":
+        model["labelled"] = np.column_stack(last_labels(_answers(answered, study, "train")))
+    model["people"] = _log_losses(belief, study, answered)
+    return model
+
+
+def _log_losses(belief: Belief, study: Study, answered: list[Answered]) -> Mapping[str, float]:
+    """Mean surprise at each person's answers, in nats."""
+    if belief.response is None or study.kind == "label":
+        return {}
+    pairs = [pair for pair in answered if pair.answer.response is not None and pair.question.purpose != "practice"]
+    if not pairs:
+        return {}
+    answers = answers_of(pairs, study.kind, study.candidates)
+    embedding = to_numpy(belief.embedding).astype(float)
+    losses = -response_log_probs(embedding, answers.queries, answers.responses, study.kind, belief.response)
+    people = np.array([pair.answer.respondent for pair in pairs])
+    return {str(name): float(losses[people == name].mean()) for name in np.unique(people)}
+
+
+def hold_out_measures(belief: Belief, held_out: Answers) -> dict[str, float]:
+    """Accuracy on answers that never train, with its 95 % interval; nothing where there are none."""
+    if not len(held_out):
+        return {}
+    if held_out.kind == "label":
+        log_probs = belief.log_probs_of(held_out.queries[:, 0])
+        if log_probs is None:
+            return {}
+        expected = np.logaddexp.reduce(to_numpy(log_probs), axis=0).argmax(axis=-1)
+    else:
+        expected = expected_responses(to_numpy(belief.embedding).astype(float), held_out.queries, held_out.kind)
+    n_right = int((expected == held_out.responses).sum())
+    low, high = wilson_interval(n_right, len(held_out))
+    measures = {
+        "n_hold_out": float(len(held_out)),
+        "hold_out_accuracy": n_right / len(held_out),
+        "hold_out_low": low,
+        "hold_out_high": high,
+    }
+    if belief.response is not None and held_out.kind != "label":
+        embedding = to_numpy(belief.embedding).astype(float)
+        log_probs = response_log_probs(embedding, held_out.queries, held_out.responses, held_out.kind, belief.response)
+        measures["hold_out_log_loss"] = float(-log_probs.mean())
+    return measures
+
+
+# --- who makes them --------------------------------------------------------------------------------
+
+
+class Reporter(Protocol):
+    """Makes one report at a time."""
+
+    pause: float  # while answers keep coming, so many times as long as a report took passes before the next
+
+    def start(self, study: Study, queue: int) -> bool:
+        """Begin a report; False where another is still being made."""
+        ...
+
+    def finished(self) -> Reported | None:
+        """The report that has ended since this was asked last."""
+        ...
+
+    def stop(self) -> None: ...
+
+
+class AtOnce:
+    """Reports made on the spot: for a storage that only this process can see."""
+
+    pause = 10.0
+
+    def __init__(self, storage: LiveStorage) -> None:
+        self._storage = storage
+        self._made: Reported | None = None
+
+    def start(self, study: Study, queue: int) -> bool:
+        if self._made is not None:
+            return False
+        self._made = _report_or_problem(self._storage, study, queue)
+        return True
+
+    def finished(self) -> Reported | None:
+        made, self._made = self._made, None
+        return made
+
+    def stop(self) -> None: ...
+
+
+class Aside:
+    """Reports made by a process of their own at a lower priority: neither people nor queues wait for a cold fit."""
+
+    pause = 1.0
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._study: str | None = None  # whose report is being made
+        self._process: Any = None
+        self._pipe: Any = None
+
+    def start(self, study: Study, queue: int) -> bool:
+        if self._study is not None:
+            return False
+        if self._process is None or not self._process.is_alive():
+            self._pipe, other = (context := get_context("spawn")).Pipe()
+            self._process = context.Process(target=_make_reports, args=(self._url, other), name="reports", daemon=True)
+            self._process.start()
+            other.close()
+        self._study = study.name
+        self._pipe.send((study.name, queue))
+        return True
+
+    def finished(self) -> Reported | None:
+        if self._study is None or not (self._pipe.poll() or not self._process.is_alive()):
+            return None
+        try:
+            made: Reported = self._pipe.recv()
+        except (EOFError, OSError):
+            made = Reported(self._study, problem="the process that fits it ended")
+        self._study = None
+        return made
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.join(5)
+
+
+def _make_reports(url: str, jobs: connection.Connection) -> None:
+    """The process aside: a report for every name that comes, until whoever sends them is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if hasattr(os, "nice"):
+        os.nice(5)  # after people and queues; lower still, and a busy machine would never get to it
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    storage: LiveStorage | None = None
+    while True:
+        try:
+            name, queue = jobs.recv()
+        except EOFError:
+            return
+        try:
+            storage = storage or open_live_storage(url)
+            made = _report_or_problem(storage, load_study(storage, name), queue)
+        except InfonnError as error:
+            made = Reported(name, problem=str(error), passing=isinstance(error, StorageError))
+        jobs.send(made)
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _report_or_problem(storage: LiveStorage, study: Study, queue: int) -> Reported:
+    try:
+        return report(storage, study, queue)
+    except StorageError as error:
+        return Reported(study.name, problem=str(error), passing=True)
+    except Exception as error:
+        log.error('study "%s" could not be fitted', study.name, exc_info=error)
+        return Reported(study.name, problem=str(error) if isinstance(error, InfonnError) else repr(error))

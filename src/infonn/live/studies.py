@@ -1,0 +1,211 @@
+"""Studies as the server sees them: kept for a moment, so that an answer costs one transaction and no more."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from infonn.contracts.loop import Task
+from infonn.contracts.storage import LiveStorage, Serving
+from infonn.errors import DataError
+from infonn.queries import padded_queries
+from infonn.records import Item, Purpose, Question, StudyRecord
+from infonn.specs.build import build_task
+from infonn.specs.settings import check_spec
+
+_DRAWN = (20, 20_000)  # random queries at a time: the second lot is for people who have seen nearly all
+_FRESH_S = 1.0  # how long a change by the owner may take to reach participants
+
+
+@dataclass(frozen=True)
+class LiveStudy:
+    """A stored study, and how its questions are dealt."""
+
+    record: StudyRecord
+    spec: Mapping[str, Any]
+    items: tuple[Item, ...]
+    serving: Serving
+
+    @property
+    def people(self) -> Mapping[str, Any]:
+        people: Mapping[str, Any] = self.spec["people"]
+        return people
+
+
+class LiveStudies:
+    """Loads studies by key or name and keeps them for a second."""
+
+    def __init__(self, storage: LiveStorage) -> None:
+        self._storage = storage
+        self._kept: dict[str, tuple[float, LiveStudy]] = {}
+        self._parts: dict[str, tuple[tuple[Item, ...], Task]] = {}  # items and task of a study never change
+        self._recalled: dict[str, Any] = {}  # study -> revision of the model its task knows
+        self._lock = threading.Lock()
+
+    def at_hand(self, key: str) -> LiveStudy | None:
+        """The study, where it was loaded a moment ago."""
+        kept = self._kept.get(key)
+        return kept[1] if kept is not None and time.monotonic() - kept[0] < _FRESH_S else None
+
+    def by_key(self, key: str) -> LiveStudy | None:
+        if (kept := self.at_hand(key)) is not None:
+            return kept
+        record = self._storage.study_by_key(key)
+        if record is None:
+            return None
+        study = self._load(record)
+        with self._lock:
+            self._kept[key] = (time.monotonic(), study)
+        return study
+
+    def _load(self, record: StudyRecord) -> LiveStudy:
+        spec = check_spec(record.spec)
+        if record.name not in self._parts:
+            items = tuple(self._storage.items(record.name))
+            self._parts[record.name] = items, build_task(record.spec, self._storage)
+        items, task = self._parts[record.name]
+        if spec["queries"]["kind"] == "label":
+            self._recall(record.name, task)
+        serving = serving_of(record, spec, items, task)
+        if record.archived or self._is_full(record, spec):  # what is held may still be answered; nothing new is dealt
+            serving = replace(serving, per_person=0, practice=(), catch={})
+        return LiveStudy(record, spec, items, serving)
+
+    def _recall(self, name: str, task: Task) -> None:
+        """Questions drawn here show examples of each class as well: by the model reported last."""
+        reported = self._storage.notes(name).get("reported", {}).get("revision")
+        if reported is not None and self._recalled.get(name) != reported:
+            kept = self._storage.load_model(name)
+            if kept is not None:
+                task.recall(kept[1])
+                self._recalled[name] = reported
+
+    def _is_full(self, record: StudyRecord, spec: Mapping[str, Any]) -> bool:
+        wanted = spec["budget"]["answers"]
+        if self._storage.revision(record.name)[0] < wanted:
+            return False
+        return self._storage.counts(record.name).answered["train"] >= wanted
+
+
+def serving_for(storage: LiveStorage, record: StudyRecord, items: Sequence[Item] | None = None) -> Serving:
+    """How a study's questions would be dealt; refuses what cannot be. `items` are those of a study not stored yet."""
+    from infonn.storage.memory import MemoryStorage
+
+    kept = storage.items(record.name) if items is None else list(items)
+    rehearsal = MemoryStorage()
+    rehearsal.create_study(record, kept)
+    spec = check_spec(record.spec)
+    return serving_of(record, spec, kept, build_task(record.spec, rehearsal))
+
+
+def serving_of(record: StudyRecord, spec: Mapping[str, Any], items: Sequence[Item], task: Task) -> Serving:
+    """How the [people] table wants questions dealt."""
+    people = spec["people"]
+    _check_people(people)
+    rng = np.random.default_rng()  # which random question a person gets need not be repeatable; it is on record
+
+    def draw(purpose: Purpose) -> Iterator[Question]:
+        used = {"strategy_asked": spec["strategy"]["name"] if purpose == "train" else "random"}
+        drawn: set[tuple[int, ...]] = set()
+        for lot in _DRAWN:
+            for query in map(tuple, task.first_queries(lot, rng).tolist()):
+                if query not in drawn:
+                    drawn.add(query)
+                    yield _question(record, spec, items, task, query, purpose, **used)
+
+    def fixed(entry: Mapping[str, Any], purpose: Purpose) -> Question:
+        question = _question(record, spec, items, task, _named_query(entry, items), purpose)
+        return replace(question, expected=_expected(entry, question))
+
+    return Serving(
+        lease_s=people["lease_s"],
+        hold_out=people["hold_out"],
+        at_random=people["at_random"],
+        overlap=people["overlap"],
+        repeats=people["repeats"],
+        per_person=people["per_person"] or None,
+        practice=tuple(fixed(entry, "practice") for entry in people["practice"]),
+        catch={int(entry["position"]): fixed(entry, "catch") for entry in people["catch"]},
+        draw=draw,
+        seed=record.seed,
+    )
+
+
+_RANGES = {  # [people] key -> smallest and largest value
+    "hold_out": (0.0, 0.9),
+    "at_random": (0.0, 1.0),
+    "overlap": (1, 100),
+    "per_person": (0, 100_000),
+    "lease_s": (1.0, 30 * 86_400.0),
+    "prefetch": (0, 10),
+}
+
+
+def _check_people(people: Mapping[str, Any]) -> None:
+    for key, (low, high) in _RANGES.items():
+        if not low <= people[key] <= high:
+            raise DataError(f"[people] {key} is {people[key]}; it must be from {low} to {high}.")
+    for entry in people["catch"]:
+        position = entry.get("position") if isinstance(entry, Mapping) else None
+        if not isinstance(position, int) or position < 0:
+            raise DataError(f"A catch question needs a position, 0 for the first question: {entry!r}.")
+
+
+def _question(
+    record: StudyRecord,
+    spec: Mapping[str, Any],
+    items: Sequence[Item],
+    task: Task,
+    query: tuple[int, ...],
+    purpose: Purpose,
+    **fields: Any,
+) -> Question:
+    options = task.options(padded_queries([query], len(query) - 1)[0])
+    whole = tuple(item for item in query if item >= 0)
+    order = list(range(len(options)))
+    if spec["queries"]["kind"] != "label":  # classes keep their places, so that a hand finds them blind
+        secrets.SystemRandom().shuffle(order)
+    return Question(
+        id=secrets.token_hex(8),
+        study=record.name,
+        query=whole,
+        names=tuple(items[item].name for item in whole),
+        options=options,
+        shown=tuple(order),
+        kind=spec["queries"]["kind"],
+        purpose=purpose,
+        strategy_used="random",
+        created_at=time.time(),
+        **fields,
+    )
+
+
+def _named_query(entry: Any, items: Sequence[Item]) -> tuple[int, ...]:
+    """A practice or catch question of the [people] table, written with item names; a label needs no candidates."""
+    shape = "{reference = 'a', candidates = ['b', 'c', 'd'], expected = 'b'}"
+    if not isinstance(entry, Mapping) or not {"reference", "expected"} <= set(entry):
+        raise DataError(f"Practice and catch questions are written as {shape}; one is {entry!r}.")
+    index = {item.name: i for i, item in enumerate(items)}
+    candidates = entry.get("candidates", [])
+    names = [entry["reference"], *(candidates if isinstance(candidates, list) else [])]
+    for name in names:
+        if not isinstance(name, str) or name not in index:
+            raise DataError(f'A practice or catch question names "{name}", which is no item of this study.')
+    if len(set(names)) < len(names):
+        raise DataError(f"The items of a practice or catch question must differ: {entry!r}.")
+    return tuple(index[name] for name in names)
+
+
+def _expected(entry: Mapping[str, Any], question: Question) -> int:
+    """The option that is right: a candidate, a class, or for a ranking all candidates, as in "b > c > d"."""
+    labels = [option.label for option in question.options]
+    if entry["expected"] not in labels:
+        known = ", ".join(labels[:6]) or "none, as it has no candidates"
+        raise DataError(f'A practice or catch question expects "{entry["expected"]}"; its options are {known}.')
+    return labels.index(entry["expected"])

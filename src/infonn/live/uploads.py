@@ -1,0 +1,90 @@
+"""Items from an upload or a folder: read, checked, and their images and sounds made safe."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from infonn.errors import DataError
+from infonn.formats.archives import unpack
+from infonn.formats.media import safe_image, safe_sound
+from infonn.records import ItemFile
+from infonn.specs.build import read_items
+
+if TYPE_CHECKING:
+    from infonn.datasets.items import ItemSet
+
+IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
+SOUND_ENDINGS = (".mp3", ".ogg", ".flac", ".wav", ".m4a")
+TABLE_ENDINGS = (".csv",)
+MAX_IMAGES = 5000
+
+
+def items_from_uploads(uploads: list[tuple[str, bytes]], features: bytes | None) -> tuple[ItemSet, list[ItemFile]]:
+    """Items from one CSV, one ZIP, or images; `features` are the bytes of a .npy file."""
+    if not uploads:
+        raise DataError("No file came with the request. Send a CSV with a column `name`, a ZIP, or images.")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "items"
+        folder.mkdir()
+        for filename, data in uploads:
+            _place(folder, filename, data, alone=len(uploads) == 1)
+        rows = None
+        if features is not None:
+            rows = Path(name) / "features.npy"
+            rows.write_bytes(features)
+        try:
+            return items_in(_table_or_folder(folder), rows)
+        except DataError as error:  # people know their files by name, not by where we put them for a moment
+            raise DataError(str(error).replace(f"{folder}/", "").replace(str(folder), "The upload")) from error
+
+
+def items_in(path: Path, features: Path | None = None) -> tuple[ItemSet, list[ItemFile]]:
+    """Items of a CSV file or a folder of images, with the files they name; every problem is a sentence."""
+    items = read_items(path, features)
+    named = [(item.image, safe_image) for item in items.items if item.image]
+    named += [(item.audio, safe_sound) for item in items.items if item.audio]
+    if len(named) > MAX_IMAGES:
+        raise DataError(f"There are {len(named):,} images and sounds; at most {MAX_IMAGES:,} are taken.")
+    files: dict[str, ItemFile] = {}
+    for relative, make_safe in named:
+        if relative not in files:
+            files[relative] = ItemFile(relative, *make_safe(_read(items.folder, relative), relative))
+    return items, list(files.values())
+
+
+def _place(folder: Path, filename: str, data: bytes, alone: bool) -> None:
+    name = PurePosixPath(filename.replace("\\", "/")).name
+    ending = PurePosixPath(name).suffix.lower()
+    if ending == ".zip" and alone:
+        unpack(data, folder, IMAGE_ENDINGS + SOUND_ENDINGS + TABLE_ENDINGS)
+    elif ending in IMAGE_ENDINGS + SOUND_ENDINGS + TABLE_ENDINGS and len(name.encode()) < 200 and "\0" not in name:
+        if (folder / name).exists():
+            raise DataError(f'Two files are called "{name}".')
+        (folder / name).write_bytes(data)
+    else:
+        raise DataError(f'"{filename}" is not taken. Send a CSV with a column `name`, one ZIP, or images.')
+
+
+def _table_or_folder(folder: Path) -> Path:
+    """The one CSV file in the upload, else the folder with its images."""
+    tables = sorted(folder.rglob("*.csv"))
+    if len(tables) > 1:
+        preferred = [table for table in tables if table.name == "items.csv"]
+        if len(preferred) != 1:
+            raise DataError(f"There are {len(tables)} CSV files; name the one with the items items.csv.")
+        return preferred[0]
+    return tables[0] if tables else folder
+
+
+def _read(folder: Path | None, relative: str) -> bytes:
+    """The file an item names, which lies in the items' own folder."""
+    if folder is None:
+        raise DataError(f'"{relative}" is named, and no files came with the items.')
+    path = (folder / relative).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise DataError(f'"{relative}" lies outside the folder of the items.')
+    if not path.is_file():
+        raise DataError(f'"{relative}" is named in the items and is not among the files.')
+    return path.read_bytes()

@@ -1,0 +1,205 @@
+"""Keeps live studies fitted and their queues of questions full, so that nobody waits for a fit."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import threading
+import time
+
+import numpy as np
+
+from infonn.contracts.storage import LiveStorage
+from infonn.errors import InfonnError, StorageError
+from infonn.live.cold_fits import AtOnce, Reporter
+from infonn.live.updating import SMALLEST_QUEUE, Keeper
+from infonn.records import StudyRecord
+from infonn.specs.build import build_study
+
+log = logging.getLogger("infonn.live.worker")
+
+POLL_S = 0.05
+FALLBACK_WARNING = 0.01  # share of fallback questions above which the log says so
+_IDLE_S = 2.0  # without news for so long, a study is given back
+_RETRY_S = 5.0  # after an error
+
+
+class Worker:
+    """Looks after every study of a storage, as far as no other worker does.
+
+    A study is claimed while it is worked on, and the claim renewed by a heartbeat; it ends by itself when the worker
+    dies. Idle studies are given back, so that several workers share the work. `reporter` makes the reports: by default
+    this process does.
+    """
+
+    def __init__(
+        self,
+        storage: LiveStorage,
+        claim_s: float = 15.0,
+        name: str | None = None,
+        reporter: Reporter | None = None,
+    ) -> None:
+        self.storage, self.claim_s = storage, claim_s
+        self.reporter = reporter or AtOnce(storage)
+        self.name = name or f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
+        self._keepers: dict[str, Keeper] = {}
+        self._retry_at: dict[str, float] = {}
+        self._lost: set[str] = set()  # claimed by another worker while this one was too busy to renew
+        self._mended: set[str] = set()  # taken up, and an error noted earlier not yet taken back
+        self._warned_at = -np.inf
+        self._lock = threading.Lock()
+
+    def run(self, stop: threading.Event) -> None:
+        """Work until `stop` is set."""
+        beat = threading.Thread(target=self._beat, args=(stop,), name="heartbeat", daemon=True)
+        beat.start()
+        while not stop.is_set():
+            try:
+                worked = self.turn()
+            except StorageError as error:
+                log.error("the storage failed, trying again: %s", error)
+                stop.wait(1.0)
+                continue
+            if not worked:
+                stop.wait(POLL_S)
+        self.reporter.stop()
+        beat.join()
+        for name in list(self._keepers):
+            self._give_back(name)
+
+    def turn(self) -> bool:
+        """Tend every study once; whether there was anything to do."""
+        worked = self._take_report()
+        for record in self.storage.studies():
+            if self._tend(record):
+                worked = True
+        return worked or self._rehearse()
+
+    # --- inside ------------------------------------------------------------------------------------
+
+    def _tend(self, record: StudyRecord) -> bool:
+        name = record.name
+        if time.monotonic() < self._retry_at.get(name, -np.inf):
+            return False
+        if name in self._lost:
+            self._forget(name)
+        if name not in self._keepers and not self._take_up(record):
+            return False
+        keeper = self._keepers[name]
+        try:
+            worked = keeper.tend()
+        except StorageError:
+            raise
+        except Exception as error:
+            self._raised(name, error)
+            return False
+        if worked:
+            self._warn_of_fallback(name)
+        elif keeper.settled and time.monotonic() - keeper.active_at > _IDLE_S:
+            self._give_back(name)
+        return worked
+
+    def _take_report(self) -> bool:
+        """Note a report that has ended; whether there was one."""
+        made = self.reporter.finished()
+        if made is None:
+            return False
+        if made.study in self._keepers:
+            self._keepers[made.study].note(made)
+        if made.passing:
+            log.warning("a report failed, trying again: %s", made.problem)
+        elif made.problem:
+            self._failed(made.study, made.problem)
+        elif made.study in self._mended:
+            self._mended.discard(made.study)
+            self.storage.note(made.study, "error", None)
+        return True
+
+    def _rehearse(self) -> bool:
+        """Compile what a new study needs, when no other study has to wait for it; whether there was one."""
+        for name, keeper in self._keepers.items():
+            if keeper.steering is None and not keeper.rehearsed:
+                try:
+                    keeper.rehearse()
+                except Exception as error:
+                    self._raised(name, error)
+                return True
+        return False
+
+    def _take_up(self, record: StudyRecord) -> bool:
+        """Claim a study that needs work."""
+        if not self._needs_work(record) or not self.storage.claim(record.name, self.name, self.claim_s):
+            return False
+        try:
+            keeper = Keeper(self.storage, build_study(record.spec, self.storage), self.reporter)
+        except StorageError:
+            raise
+        except Exception as error:
+            self._raised(record.name, error)
+            return False
+        with self._lock:
+            self._keepers[record.name] = keeper
+        self._mended.add(record.name)
+        self._say_alive(record.name)
+        return True
+
+    def _needs_work(self, record: StudyRecord) -> bool:
+        """Whether the study has news to report or a queue to fill; one that has ended, answers to report."""
+        reported, found = self.storage.notes(record.name).get("reported", {}), self.storage.revision(record.name)
+        news = reported.get("revision") != list(found)
+        if record.archived:
+            return news and found[0] > 0
+        full = min(SMALLEST_QUEUE, reported.get("queue", SMALLEST_QUEUE))  # a small pool fills no queue
+        return news or self.storage.queue_depth(record.name) < full // 2
+
+    def _raised(self, name: str, error: Exception) -> None:
+        log.error('study "%s" could not be fitted', name, exc_info=error)
+        self._failed(name, str(error) if isinstance(error, InfonnError) else f"{type(error).__name__}: {error}")
+
+    def _failed(self, name: str, problem: str) -> None:
+        self.storage.note(name, "error", f"The model could not be fitted: {problem}")
+        self._retry_at[name] = time.monotonic() + _RETRY_S
+        self._forget(name)
+        self.storage.release(name, self.name)
+
+    def _forget(self, name: str) -> None:
+        with self._lock:
+            self._keepers.pop(name, None)
+            self._lost.discard(name)
+
+    def _give_back(self, name: str) -> None:
+        if name in self._keepers:
+            self._forget(name)
+            self.storage.release(name, self.name)
+
+    def _beat(self, stop: threading.Event) -> None:
+        """Renew the claims, and say that a worker is there."""
+        while not stop.wait(self.claim_s / 4):
+            try:
+                with self._lock:
+                    held = list(self._keepers)
+                for name in held:
+                    if not self.storage.claim(name, self.name, self.claim_s):
+                        self._lost.add(name)
+                for record in self.storage.studies():
+                    if not record.archived:
+                        self._say_alive(record.name)
+            except InfonnError as error:
+                log.warning("the heartbeat failed, trying again: %s", error)
+
+    def _say_alive(self, name: str) -> None:
+        self.storage.note(name, "worker", {"at": time.time(), "name": self.name})
+
+    def _warn_of_fallback(self, name: str) -> None:
+        if time.monotonic() - self._warned_at < 30:
+            return
+        self._warned_at = time.monotonic()
+        counts = self.storage.counts(name)
+        if counts.asked and counts.fallback / counts.asked > FALLBACK_WARNING:
+            share = counts.fallback / counts.asked
+            log.warning(
+                'study "%s": %.1f %% of its questions (%d of %d) were random because the queue had run dry',
+                *(name, 100 * share, counts.fallback, counts.asked),
+            )

@@ -1,0 +1,132 @@
+"""Names to parts, as strings: a part is imported when it is asked for, and never earlier."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, get_type_hints
+
+from infonn.errors import InfonnError, MissingPartError, StudyError, unknown_name
+
+TASKS = {
+    "similarity": "infonn.tasks.similarity:SimilarityTask",
+    "labels": "infonn.tasks.labels:LabelTask",
+}
+LEARNERS = {
+    "mds": "infonn.learners.mds:MDS",
+    "posterior": "infonn.learners.posterior.choice:posterior",
+    "network": "infonn.learners.networks.network:network",
+}
+CLASS_LEARNERS = {  # for task "labels"
+    "logistic": "infonn.learners.classifiers.sklearn_classifier:SklearnClassifier",
+    "head": "infonn.learners.classifiers.heads:Head",
+}
+LEARNERS_BY_TASK = {"similarity": LEARNERS, "labels": CLASS_LEARNERS}
+STRATEGIES = {
+    "random": "infonn.selection.strategies:random",
+    "info_nn": "infonn.selection.strategies:info_nn",
+    "info_nn_distances": "infonn.selection.strategies:info_nn_distances",
+    "info_nn_embedding": "infonn.selection.strategies:info_nn_embedding",
+    "info_nn_joint": "infonn.selection.joint:info_nn_joint",
+    "info_nn_pairwise": "infonn.selection.joint:info_nn_pairwise",
+    "info_nn_gaussian": "infonn.selection.joint:info_nn_gaussian",
+    "info_nn_targets": "infonn.selection.joint:info_nn_targets",
+    "info_ranking": "infonn.selection.strategies:info_ranking",
+    "entropy": "infonn.selection.strategies:entropy",
+    "random_triplets": "infonn.selection.triplet_batches:random_triplets",
+    "batch_euclidean": "infonn.selection.triplet_batches:batch_euclidean",
+    "batch_centroid": "infonn.selection.triplet_batches:batch_centroid",
+    "batch_gradient": "infonn.selection.triplet_batches:batch_gradient",
+}
+CLASS_STRATEGIES = {  # for task "labels"
+    "random": "infonn.selection.strategies:random",
+    "info_nn": "infonn.selection.class_strategies:info_nn",
+    "entropy": "infonn.selection.class_strategies:entropy",
+    "margin": "infonn.selection.class_strategies:margin",
+    "bald": "infonn.selection.class_strategies:bald",
+    "batch_bald": "infonn.selection.class_strategies:batch_bald",
+    "power_bald": "infonn.selection.class_strategies:power_bald",
+    "k_center": "infonn.selection.class_strategies:k_center",
+    "badge": "infonn.selection.class_strategies:badge",
+    "typicality": "infonn.selection.class_strategies:typicality",
+}
+STRATEGIES_BY_TASK = {"similarity": STRATEGIES, "labels": CLASS_STRATEGIES}
+DATASETS = {
+    "food73": "infonn.datasets.named:food73",
+    "alien_eggs": "infonn.datasets.named:alien_eggs",
+    "gaussian": "infonn.datasets.named:gaussian",
+    "mahalanobis": "infonn.datasets.named:mahalanobis",
+}
+STORAGES = {
+    "memory": "infonn.storage.memory:MemoryStorage",
+    "jsonl": "infonn.storage.jsonl:JournalStorage",
+    "sqlite": "infonn.storage.sql:SqlStorage",
+    "postgresql": "infonn.storage.sql:SqlStorage",
+    "postgresql+psycopg": "infonn.storage.sql:SqlStorage",
+}
+DEFAULT_LEARNERS = {  # by task, and by whether the items bring features
+    ("similarity", False): "posterior",
+    ("similarity", True): "posterior",
+    ("labels", False): "logistic",  # refuses items without features in its own words
+    ("labels", True): "logistic",
+}
+
+
+def load_part(kind: str, table: Mapping[str, str], name: str) -> Any:
+    """What `name` stands for; the part is imported here and nowhere earlier."""
+    if name not in table:
+        raise unknown_name(kind, name, table)
+    module, _, attribute = table[name].partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        if error.name and error.name.split(".")[0] == "torch":
+            raise MissingPartError(f'{kind} "{name}" needs torch: pip install "infonn[deep]".') from error
+        raise
+
+
+def build_part(
+    kind: str,
+    table: Mapping[str, str],
+    name: str,
+    settings: Mapping[str, Any],
+    context: Mapping[str, Any],
+) -> Any:
+    """The part, made from its settings and whatever of `context` (items, features, ...) it asks for."""
+    part = load_part(kind, table, name)
+    parameters = inspect.signature(part).parameters
+    allowed = [key for key in setting_names(part) if key not in context]
+    for key in settings:
+        if key not in allowed:
+            raise unknown_name(f'Setting of {kind.lower()} "{name}"', key, allowed)
+    given = {key: value for key, value in context.items() if key in parameters}
+    try:
+        return part(**given, **settings)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InfonnError):
+            raise
+        raise StudyError(f'{kind} "{name}" cannot be made with {dict(settings)}: {error}') from error
+
+
+def setting_names(part: Callable[..., Any]) -> list[str]:
+    """The names of what a part takes; `**settings: Unpack[Settings]` stands for all keys of `Settings`."""
+    names: list[str] = []
+    for name, parameter in inspect.signature(part).parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            names += get_type_hints(part)[name].__args__[0].__annotations__
+        else:
+            names.append(name)
+    return names
+
+
+def describe(kind: str, table: Mapping[str, str]) -> dict[str, str]:
+    """Name -> first line of the part's docstring, or what has to be installed for it."""
+
+    def line(name: str) -> str:
+        try:
+            return (inspect.getdoc(load_part(kind, table, name)) or "").splitlines()[0]
+        except MissingPartError as error:
+            return str(error)
+
+    return {name: line(name) for name in table}

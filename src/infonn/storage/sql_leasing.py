@@ -1,0 +1,160 @@
+"""The desk of a database: what dealing questions to one person reads and writes.
+
+Its statements are built once: building them anew costs more than running them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Connection
+
+from infonn.records import Purpose, Question
+from infonn.storage import rows
+from infonn.storage.leasing import key_of
+from infonn.storage.schema import answers, leases, questions, respondents
+
+_STUDY: sa.BindParameter[int] = bindparam("study")
+_RESPONDENT: sa.BindParameter[str] = bindparam("person")
+_QUESTION: sa.BindParameter[str] = bindparam("asked")
+_OF_STUDY = questions.c.study_id == _STUDY
+_THE_QUESTION = _OF_STUDY & (questions.c.id == _QUESTION)
+_THE_LEASE = (leases.c.study_id == _STUDY) & (leases.c.question_id == _QUESTION) & (leases.c.respondent == _RESPONDENT)
+
+
+_ANSWERED = (answers.c.study_id == _STUDY) & (answers.c.respondent == _RESPONDENT) & ~answers.c.undone
+_HELD = (
+    sa.select(questions)
+    .where(_OF_STUDY & (questions.c.respondent == _RESPONDENT) & questions.c.state.in_(("leased", "open")))
+    .where(questions.c.asked_at.is_not(None) | questions.c.purpose.in_(("catch", "practice")))
+    .order_by(questions.c.asked_at, questions.c.number)
+    .with_for_update()
+)
+_SEEN = sa.select(answers.c.query_key).where(_ANSWERED)
+_ADD = sa.insert(questions)
+_LEASE_QUESTION = (
+    sa.update(questions)
+    .where(_THE_QUESTION)
+    .values(
+        state="leased",
+        respondent=_RESPONDENT,
+        asked_at=bindparam("since"),
+        lease_until=bindparam("end"),
+        unseen_answers=bindparam("unseen"),
+    )
+)
+_LEASE_END = sa.select(leases.c.until).where(_THE_LEASE)
+_UNSEEN = sa.select(sa.func.count()).where(
+    (answers.c.study_id == _STUDY)
+    & (answers.c.number > bindparam("version"))
+    & (answers.c.purpose == "train")
+    & (answers.c.outcome == "answered")
+    & ~answers.c.undone
+)
+_LEAVE = (
+    sa.update(respondents)
+    .where((respondents.c.study_id == _STUDY) & (respondents.c.name == _RESPONDENT))
+    .values(
+        seen_at=bindparam("now"),
+        n_done=bindparam("done"),
+        n_practice=bindparam("practice"),
+        n_catch=bindparam("catch"),
+    )
+)
+# A lease that ends later than twice its length from now was given before the clock was set back.
+_OVER = (questions.c.lease_until <= bindparam("now")) | (
+    questions.c.lease_until > bindparam("now") + 2 * (questions.c.lease_until - questions.c.asked_at)
+)
+_EXPIRED = (
+    sa.select(questions.c.number)
+    .where(_OF_STUDY & (questions.c.state == "leased") & _OVER)
+    .with_for_update(skip_locked=True)
+)
+_RELEASE = sa.update(questions).where(questions.c.number.in_(_EXPIRED.scalar_subquery())).values(state="open")
+
+
+@lru_cache
+def _next_open(repeats: bool, copies: bool) -> sa.Select[Any]:
+    where = _OF_STUDY & (questions.c.state == "open") & (questions.c.purpose == bindparam("purpose"))
+    where &= questions.c.query_key.not_in(bindparam("keys", expanding=True))
+    if copies:
+        where &= questions.c.copy_of.is_not(None)
+    same_query, same_question = answers.c.query_key == questions.c.query_key, answers.c.question_id == questions.c.id
+    where &= ~sa.exists().where(_ANSWERED & (same_question if repeats else same_query))
+    found = sa.select(questions).where(where).order_by(questions.c.number).limit(1)
+    return found.with_for_update(skip_locked=True)
+
+
+@lru_cache
+def _keep_lease(dialect: str) -> Any:
+    insert: Any = sqlite.insert(leases) if dialect == "sqlite" else postgresql.insert(leases)
+    values = {"study_id": _STUDY, "question_id": _QUESTION, "respondent": _RESPONDENT}
+    whole = insert.values(**values, asked_at=bindparam("since"), until=bindparam("end"))
+    return whole.on_conflict_do_update(index_elements=list(values), set_={"until": bindparam("end")})
+
+
+@dataclass
+class SqlDesk:
+    """A `Desk` within one transaction that holds the lock of the respondent's row."""
+
+    connection: Connection
+    study: str
+    study_id: int
+    respondent: str
+    n_done: int
+    n_practice: int
+    n_catch: int
+    now: float
+    answered: Question | None = None  # answered in this transaction, and not in the table yet
+    n_dealt: int = 0
+
+    def held(self) -> list[Question]:
+        return [rows.question(row, self.study) for row in self.run(_HELD)]
+
+    def next_open(self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool) -> Question | None:
+        if self.answered is not None and not repeats:
+            keys = keys | {key_of(self.answered.query, self.answered.kind)}
+        row = self.run(_next_open(repeats, copies), purpose=purpose, keys=sorted(keys)).first()
+        return None if row is None else rows.question(row, self.study)
+
+    def seen(self) -> set[str]:
+        just_now = [] if self.answered is None else [key_of(self.answered.query, self.answered.kind)]
+        return {*self.run(_SEEN).scalars(), *just_now}
+
+    def add(self, new: Sequence[Question]) -> None:
+        if new:
+            self.connection.execute(_ADD, [rows.question_values(question, self.study_id) for question in new])
+
+    def keep_lease(self, question: Question) -> None:
+        times = {"asked": question.id, "since": question.asked_at, "end": question.lease_until}
+        self.run(_LEASE_QUESTION, **times, unseen=question.unseen_answers)
+        self.run(_keep_lease(self.connection.dialect.name), **times)
+
+    def lease_end(self, question_id: str) -> float | None:
+        """When this person's lease of a question ends or ended; None where it was never handed to this person."""
+        end: float | None = self.run(_LEASE_END, asked=question_id).scalar()
+        return end
+
+    def leave(self) -> None:
+        """Write down where the person now stands."""
+        self.run(_LEAVE, now=self.now, done=self.n_done, practice=self.n_practice, catch=self.n_catch)
+
+    def unseen(self, version: int) -> int:
+        return self.run(_UNSEEN, version=version).scalar() or 0
+
+    def run(self, statement: Any, **values: Any) -> sa.CursorResult[Any]:
+        """Run a statement for this study and person."""
+        given = {"study": self.study_id, "person": self.respondent, **values}
+        result: sa.CursorResult[Any] = self.connection.execute(statement, given)
+        return result
+
+
+def release_expired(connection: Connection, study_id: int, now: float) -> int:
+    """Return questions to the queue whose lease has ended; how many."""
+    return connection.execute(_RELEASE, {"study": study_id, "now": now}).rowcount
