@@ -207,3 +207,10 @@ class LiveStorage(Storage, Protocol):
     def setting(self, key: str, value: str | None = None) -> str | None:
         """A setting of the server; with `value`, it is set first."""
         ...
+
+    def first_setting(self, key: str, value: str) -> str:
+        """The setting as it is kept; `value` where there was none. Of many who come at once, all get the same."""
+        ...
+
+    def drop_setting(self, key: str) -> None:
+        """Take a setting away, also from what its place on the disk still holds."""

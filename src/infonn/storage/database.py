@@ -209,7 +209,7 @@ def _dumps(value: object) -> str:
 def _set_pragmas(connection: Any, _: object) -> None:
     connection.isolation_level = None  # transactions begin where `_begin` says, not where the driver guesses
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

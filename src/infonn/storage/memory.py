@@ -381,6 +381,14 @@ class MemoryStorage:
                 self._settings[key] = value
             return self._settings.get(key)
 
+    def first_setting(self, key: str, value: str) -> str:
+        with self._lock:
+            return self._settings.setdefault(key, value)
+
+    def drop_setting(self, key: str) -> None:
+        with self._lock:
+            self._settings.pop(key, None)
+
     def close(self) -> None:
         """Nothing to close."""
 

@@ -460,6 +460,15 @@ class SqlStorage:
         with self.database.read() as connection:
             return connection.scalar(sa.select(settings.c.value).where(settings.c.key == key))
 
+    def first_setting(self, key: str, value: str) -> str:
+        with self.database.write() as connection:
+            connection.execute(self._insert(settings).values(key=key, value=value).on_conflict_do_nothing())
+            return connection.execute(sa.select(settings.c.value).where(settings.c.key == key)).scalar_one()
+
+    def drop_setting(self, key: str) -> None:
+        with self.database.write() as connection:
+            connection.execute(sa.delete(settings).where(settings.c.key == key))
+
     # --- inside ------------------------------------------------------------------------------------
 
     def _id(self, connection: Connection, name: str) -> int:
