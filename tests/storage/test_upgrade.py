@@ -28,9 +28,15 @@ def differences(database: Database) -> list:
         return compare_metadata(MigrationContext.configure(connection), schema.metadata)
 
 
+def make(url: str) -> None:
+    database = Database(url)
+    database.create()
+    database.close()
+
+
 def test_a_new_database_has_the_tables_of_the_schema(database_url) -> None:
-    open_storage(database_url).close()
     database = Database(database_url)
+    database.create()
     assert database.version() == schema.HEAD
     assert differences(database) == []
     database.close()
@@ -38,7 +44,7 @@ def test_a_new_database_has_the_tables_of_the_schema(database_url) -> None:
 
 def test_the_migrations_lead_to_the_tables_of_the_schema(database_url) -> None:
     database = Database(database_url, check_version=False)
-    with database.write() as connection:
+    with database.write_as_is() as connection:
         connection.execute(sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
     migrate(database)
     assert database.version() == schema.HEAD
@@ -76,7 +82,7 @@ def set_version(path: Path, version: str) -> None:
 
 def test_an_older_database_names_the_command_that_upgrades_it(tmp_path) -> None:
     url = f"sqlite:///{tmp_path}/old.db"
-    open_storage(url).close()
+    make(url)
     set_version(tmp_path / "old.db", "0000")
     with pytest.raises(StorageError, match=r"Make a backup, then run: infonn storage upgrade sqlite:///.*old\.db"):
         open_storage(url)
@@ -84,7 +90,7 @@ def test_an_older_database_names_the_command_that_upgrades_it(tmp_path) -> None:
 
 def test_a_newer_database_is_left_alone(tmp_path) -> None:
     url = f"sqlite:///{tmp_path}/new.db"
-    open_storage(url).close()
+    make(url)
     set_version(tmp_path / "new.db", "9999")
     for call in (open_storage, upgrade):
         with pytest.raises(StorageError, match="written by a newer infonn"):
@@ -108,7 +114,7 @@ def test_a_backup_is_a_whole_copy_and_overwrites_nothing(tmp_path) -> None:
 def test_a_backup_needs_a_database_and_a_folder(tmp_path) -> None:
     with pytest.raises(StorageError, match=r"There is no database .*study\.db to back up"):
         backup(f"sqlite:///{tmp_path}/study.db", tmp_path / "copy.db")
-    open_storage(f"sqlite:///{tmp_path}/study.db").close()
+    make(f"sqlite:///{tmp_path}/study.db")
     with pytest.raises(StorageError, match="There is no folder"):
         backup(f"sqlite:///{tmp_path}/study.db", tmp_path / "none" / "copy.db")
     assert [file.name for file in tmp_path.iterdir()] == ["study.db"]
@@ -161,5 +167,5 @@ def test_a_password_is_not_among_the_words_of_a_command(tmp_path, monkeypatch) -
 def test_a_file_that_is_no_database_is_explained(tmp_path) -> None:
     path = tmp_path / "notes.db"
     path.write_text("these are my notes, and no database at all" * 100)
-    with pytest.raises(StorageError, match="cannot be reached or read"):
+    with pytest.raises(StorageError, match="is damaged or no database"):
         open_storage(f"sqlite:///{path}")

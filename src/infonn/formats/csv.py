@@ -16,7 +16,7 @@ from infonn.records import Answer, Option, Outcome, Purpose, Question, check_res
 
 # Lists are JSON in CSV cells; items go by name, so that a table can move between studies.
 _LISTS = ("candidates", "options", "option_items", "shown", "context")
-_QUESTION = ("expected", "strategy_asked", "strategy_used", "model_version", "score", "unseen_answers", "round")
+_QUESTION = ("expected", "strategy_asked", "strategy_used", "model_version", "score", "unseen_answers")
 _QUESTION_TIMES = ("copy_of", "created_at", "asked_at", "lease_until")
 COLUMNS = (
     *("number", "answer_id", "question_id", "respondent", "excluded", "purpose", "kind"),
@@ -24,7 +24,7 @@ COLUMNS = (
     *("options", "option_items", "shown", *_QUESTION, *_QUESTION_TIMES, "context"),
 )
 _NUMBERS: dict[str, type] = {
-    **dict.fromkeys(("number", "response", "expected", "model_version", "unseen_answers", "round"), int),
+    **dict.fromkeys(("number", "response", "expected", "model_version", "unseen_answers"), int),
     **dict.fromkeys(("response_time_s", "received_at", "score", "created_at", "asked_at", "lease_until"), float),
 }
 
@@ -220,7 +220,6 @@ def _answered(row: Mapping[str, Any], study: str, index: Mapping[str, int]) -> A
         model_version=row.get("model_version") or 0,
         score=row.get("score"),
         unseen_answers=row.get("unseen_answers") or 0,
-        round=row.get("round") or 0,
     )
     if sorted(question.shown) != list(range(len(options))):
         raise DataError("`shown` must hold the number of every option once.")

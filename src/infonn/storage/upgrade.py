@@ -41,7 +41,7 @@ def migrate(database: Database) -> None:
 
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS))
-    with database.write() as connection:
+    with database.write_as_is() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
 
