@@ -140,6 +140,7 @@ class LiveStorage(Storage, Protocol):
         questions: Sequence[Question] = (),
         answered: Sequence[Answered] = (),
         excluded: Collection[str] = (),
+        deletions: Sequence[Deletion] = (),
     ) -> None:
         """A new study with its first questions, or with all it had elsewhere: everything is stored, or nothing."""
 

@@ -12,7 +12,7 @@ from infonn.contracts.storage import Answered, Serving
 from infonn.errors import AlreadyAnsweredError, DataError, InvalidQueryError, UnknownQuestionError
 from infonn.queries import question_key
 from infonn.records import Answer, Purpose, Question, check_response, second_answer
-from infonn.storage.plain import check_answer
+from infonn.storage.plain import check_answer, check_question
 
 KEPT_MODELS = 3  # the newest ones of a study
 AT_WORK_S = 120.0  # a person seen within this time counts as at work
@@ -223,6 +223,7 @@ def new_answers(
         if known(answer.id) or answer.id in fresh:
             continue
         check_answer(answer)
+        check_question(pair.question)
         question = asked.setdefault(answer.question_id, replace(pair.question, study=study))
         try:
             _check_same(question, pair.question)

@@ -66,6 +66,7 @@ class MemoryStorage:
         questions: Sequence[Question] = (),
         answered: Sequence[Answered] = (),
         excluded: Collection[str] = (),
+        deletions: Sequence[Deletion] = (),
     ) -> None:
         check_study(record, items)
         with self._lock:
@@ -74,6 +75,7 @@ class MemoryStorage:
             record = replace(record, created_at=record.created_at or self._clock())
             stored = StoredStudy(record, list(items), features, {file.path: file for file in files})
             stored.add(questions)
+            stored.deletions.extend(deletions)
             if answered:
                 self._import(stored, answered)
             for name in excluded:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from infonn.errors import DataError
-from infonn.records import Answer, Item, StudyRecord
+from infonn.records import Answer, Item, Question, StudyRecord
 
 _DEEPEST = 50
 
@@ -59,6 +59,16 @@ def check_answer(answer: Answer) -> None:
     if not isinstance(answer.context, Mapping):
         raise DataError(f"An answer's context is {answer.context!r}; it must be an object of names and values.")
     check_json(answer.context, "An answer's context")
+
+
+def check_question(question: Question) -> None:
+    """Refuse a question from elsewhere that could not be kept."""
+    labels = [option.label for option in question.options]
+    texts = (question.id, question.respondent, question.strategy_asked, question.strategy_used, question.copy_of or "")
+    for text in (*texts, *question.names, *labels):
+        check_text(text, "A text of a question")
+    for number in (question.score, question.created_at):
+        check_finite(number, "A number of a question")
 
 
 def check_study(record: StudyRecord, items: Iterable[Item]) -> None:

@@ -30,7 +30,7 @@ from infonn.records import (
     StudyRecord,
     Token,
 )
-from infonn.storage import rows, sql_owners
+from infonn.storage import rows, schema, sql_owners
 from infonn.storage.counting import counts_of, in_force
 from infonn.storage.database import Database
 from infonn.storage.leasing import KEPT_MODELS, accept_answer, lease_questions, never_asked, new_answers
@@ -106,6 +106,7 @@ class SqlStorage:
         questions: Sequence[Question] = (),
         answered: Sequence[Answered] = (),
         excluded: Collection[str] = (),
+        deletions: Sequence[Deletion] = (),
     ) -> None:
         check_study(record, items)
         if features is not None:
@@ -123,6 +124,8 @@ class SqlStorage:
                 self._import(connection, record.name, study_id, answered)
             for name in excluded:
                 self._exclude(connection, study_id, name, True)
+            for deletion in deletions:
+                connection.execute(sa.insert(schema.deletions).values(study_id=study_id, **deletion.to_json()))
 
     def _new_id(self, connection: Connection) -> dict[str, int]:
         """On SQLite, an id that no study ever had; PostgreSQL gives such by itself."""
