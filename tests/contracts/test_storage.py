@@ -892,7 +892,7 @@ def test_point_10_one_answer_id_from_two_people_at_once_is_one_answer(live) -> N
     n_turns = 12
     live.add_questions("s", [question(i, query=(0, 30 + i, 31 + i, 32 + i)) for i in range(2 * n_turns)])
     held = {person: live.serve("s", person, n_turns, Serving(600)) for person in ("anna", "bert")}
-    ready = threading.Barrier(2)
+    ready = threading.Barrier(2, timeout=20)
 
     def post(person: str) -> list[bool]:
         taken = []

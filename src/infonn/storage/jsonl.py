@@ -28,7 +28,7 @@ class JsonlStorage:
     Each line is on the disk before the call returns, so that a lost process or machine loses nothing; what could not
     be written is not in the memory either. A last line that was cut off is dropped, and said; damage elsewhere is an
     error and changes nothing. Leases and models are not kept: after a restart every unanswered question is open again.
-    Of two that have the file open, the one that comes second to write is refused, so that neither writes over the other.
+    Of two that have the file open, the one that comes second to write is refused, so that none writes over the other.
     """
 
     def __init__(self, path: str | Path, clock: Callable[[], float] = time.time) -> None:
