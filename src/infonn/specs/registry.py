@@ -57,6 +57,7 @@ DATASETS = {
     "alien_eggs": "infonn.datasets.named:alien_eggs",
     "gaussian": "infonn.datasets.named:gaussian",
     "mahalanobis": "infonn.datasets.named:mahalanobis",
+    "digits": "infonn.datasets.named:digits",
 }
 STORAGES = {
     "memory": "infonn.storage.memory:MemoryStorage",
