@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from infonn import Belief, ItemSet, Strategy, compare
+from infonn import Belief, ItemSet, Strategy, compare, register_strategy
 from infonn.comparison import Comparison
 from infonn.errors import DataError, InfonnError, ResultsFileError, StudyError, UnknownNameError
 from infonn.experiments.simulation import build_simulation
@@ -198,6 +198,16 @@ def test_a_strategy_that_cannot_travel_to_other_processes_is_refused() -> None:
     local = Strategy(lambda queries, situation, rng: np.zeros(len(queries)), best)
     with pytest.raises(StudyError, match='"mine" cannot be sent to other processes, for it cannot be pickled'):
         small(strategies={"mine": local}, processes=2)
+
+
+def test_a_registered_name_is_known_here_and_not_in_other_processes(monkeypatch) -> None:
+    monkeypatch.setattr("infonn.specs.registry._registered", {})
+    register_strategy("least_asked", lambda: MINE)
+    assert (
+        small(strategies=["least_asked"], trials=1).curves == small(strategies={"least_asked": MINE}, trials=1).curves
+    )
+    with pytest.raises(StudyError, match='"least_asked" is registered in this process alone'):
+        small(strategies=["least_asked"], processes=2)
 
 
 def test_the_number_of_processes_changes_no_curve() -> None:

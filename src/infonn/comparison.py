@@ -35,6 +35,7 @@ from infonn.experiments.sweep import Claim, Experiment, Plan, Report, run_experi
 from infonn.experiments.trial import Curve, Setup
 from infonn.records import Item
 from infonn.specs.build import start_study
+from infonn.specs.registry import learners_of, strategies_of
 from infonn.specs.settings import check_spec, read_spec
 from infonn.storage.memory import MemoryStorage
 from infonn.study import Study
@@ -56,7 +57,7 @@ NamedLearner = str | Mapping[str, Any] | Learner
 def compare(
     about: str | Path | Tables | ItemSet | NamedData | FloatArray,
     *,
-    strategies: Sequence[str] | Mapping[str, NamedStrategy] = ("info_nn", RANDOM),
+    strategies: Sequence[str] | Mapping[str, NamedStrategy] = ("default", RANDOM),
     learners: Sequence[str] | Mapping[str, NamedLearner] = ("default",),
     trials: int = 20,
     answers: int | None = None,
@@ -390,17 +391,29 @@ def _fingerprint(data: NamedData) -> str:
 
 def _check_travels(runs: _Runs) -> None:
     """Refuse, before anything is run, a part that other processes could not be given."""
-    scriptless = not hasattr(sys.modules["__main__"], "__file__")
-    for name, part in {**runs.strategies, **runs.learners}.items():
-        try:
-            found = b"__main__" in pickle.dumps(part) and scriptless
-        except (pickle.PicklingError, TypeError, AttributeError):
-            found = True
-        if found:
-            raise StudyError(
-                f'"{name}" cannot be sent to other processes, for it cannot be pickled there: define it and its '
-                "functions at the top level of a module, or use processes=1."
-            )
+    task = runs.tables["study"]["task"]
+    for known, parts in ((strategies_of(task), runs.strategies), (learners_of(task), runs.learners)):
+        for name, part in parts.items():
+            called = _table(part)["name"] if isinstance(part, str | Mapping) else None
+            if called is not None and callable(known.get(called)):
+                raise StudyError(
+                    f'"{called}" is registered in this process alone, and others would not know it: give the object '
+                    "itself, or use processes=1."
+                )
+            if not _travels(part):
+                raise StudyError(
+                    f'"{name}" cannot be sent to other processes, for it cannot be pickled: define it and its '
+                    "functions at the top level of a module, or use processes=1."
+                )
+
+
+def _travels(part: Any) -> bool:
+    """Whether a process that starts afresh can make the part out of its pickle."""
+    try:
+        pickled = pickle.dumps(part)
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return False
+    return b"__main__" not in pickled or hasattr(sys.modules["__main__"], "__file__")  # a notebook has no file
 
 
 def _no_claims(curves: Sequence[Curve]) -> list[Claim]:

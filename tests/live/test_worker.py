@@ -356,7 +356,7 @@ def test_the_study_of_a_dead_worker_is_taken_over() -> None:
 
 def test_an_error_is_noted_and_taken_back_when_it_is_over(caplog) -> None:
     storage = MemoryStorage()
-    new_study(storage, learner={"name": "mds", "n_dims": 0})
+    new_study(storage, learner={"name": "mds", "step": -1.0})
     worker = Worker(storage)
     with caplog.at_level(logging.ERROR):
         assert not worker.turn()

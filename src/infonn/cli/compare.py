@@ -22,7 +22,7 @@ def compare(
     spec: Annotated[Path, typer.Argument(help="The study, written as TOML; its keys are in docs/study-toml.md.")],
     strategies: Annotated[
         str, typer.Option(help="Names with commas between; `infonn strategies` lists them.")
-    ] = "info_nn,random",
+    ] = "default,random",
     learners: Annotated[
         str, typer.Option(help="Names with commas between; `infonn learners` lists them. [default: the study's]")
     ] = "",
