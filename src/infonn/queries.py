@@ -269,6 +269,13 @@ def not_among(queries: IntArray, asked: IntArray, kind: Kind) -> BoolArray:
 # --- triplets --------------------------------------------------------------------------------------
 
 
+def check_labels(answers: Answers) -> Answers:
+    """Refuse answers that are no labels: a classifier would take the positions of candidates for classes."""
+    if answers.kind != "label":
+        raise InvalidQueryError(f'A classifier learns from label answers, and these are of kind "{answers.kind}".')
+    return answers
+
+
 def split_into_triplets(answers: Answers) -> IntArray:
     """Triplets (reference, near, far): C - 1 for an NN answer of C candidates, C(C-1)/2 for a ranking."""
     queries, responses = answers.queries, answers.responses

@@ -23,6 +23,7 @@ LEARNERS = {
     "mds": "infonn.learners.mds:MDS",
     "posterior": "infonn.learners.posterior.choice:posterior",
     "network": "infonn.learners.networks.network:network",
+    "network_laplace": "infonn.learners.networks.laplace:network_laplace",
 }
 CLASS_LEARNERS = {  # for task "labels"
     "logistic": "infonn.learners.classifiers.sklearn_classifier:SklearnClassifier",
