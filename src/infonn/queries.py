@@ -321,13 +321,6 @@ def draw_from_triplets(triplets: IntArray, n: int, n_candidates: int, rng: Gener
     return Answers(queries, np.argmin(order, axis=1).astype(np.int32))
 
 
-def count_triplet_queries(triplets: IntArray, n_candidates: int) -> int:
-    """How many NN answers `queries_from_triplets` would list."""
-    ordered = _distinct_triplets(triplets)
-    pairs = np.unique(ordered[:, 0].astype(np.int64) << 32 | ordered[:, 1], return_counts=True)[1]
-    return sum(math.comb(int(size), n_candidates - 1) for size in pairs)
-
-
 def _distinct_triplets(triplets: IntArray) -> IntArray:
     """Every triplet once, by reference, near and far."""
     triplets = np.asarray(triplets)
