@@ -276,6 +276,13 @@ def not_among(queries: IntArray, asked: IntArray, kind: Kind) -> BoolArray:
 # --- triplets --------------------------------------------------------------------------------------
 
 
+def check_labels(answers: Answers) -> Answers:
+    """Refuse answers that are no labels: a classifier would take the positions of candidates for classes."""
+    if answers.kind != "label":
+        raise InvalidQueryError(f'A classifier learns from label answers, and these are of kind "{answers.kind}".')
+    return answers
+
+
 def split_into_triplets(answers: Answers) -> IntArray:
     """Triplets (reference, near, far): C - 1 for an NN answer of C candidates, C(C-1)/2 for a ranking."""
     queries, responses = answers.queries, answers.responses
@@ -319,13 +326,6 @@ def draw_from_triplets(triplets: IntArray, n: int, n_candidates: int, rng: Gener
     order = np.argsort(found[:, 1:], axis=1, kind="stable")
     queries = np.hstack([found[:, :1], np.take_along_axis(found[:, 1:], order, axis=1)])
     return Answers(queries, np.argmin(order, axis=1).astype(np.int32))
-
-
-def count_triplet_queries(triplets: IntArray, n_candidates: int) -> int:
-    """How many NN answers `queries_from_triplets` would list."""
-    ordered = _distinct_triplets(triplets)
-    pairs = np.unique(ordered[:, 0].astype(np.int64) << 32 | ordered[:, 1], return_counts=True)[1]
-    return sum(math.comb(int(size), n_candidates - 1) for size in pairs)
 
 
 def _distinct_triplets(triplets: IntArray) -> IntArray:

@@ -23,6 +23,7 @@ LEARNERS = {
     "mds": "infonn.learners.mds:MDS",
     "posterior": "infonn.learners.posterior.choice:posterior",
     "network": "infonn.learners.networks.network:network",
+    "network_laplace": "infonn.learners.networks.laplace:network_laplace",
 }
 CLASS_LEARNERS = {  # for task "labels"
     "logistic": "infonn.learners.classifiers.sklearn_classifier:SklearnClassifier",
@@ -63,6 +64,7 @@ DATASETS = {
     "alien_eggs": "infonn.datasets.named:alien_eggs",
     "gaussian": "infonn.datasets.named:gaussian",
     "mahalanobis": "infonn.datasets.named:mahalanobis",
+    "digits": "infonn.datasets.named:digits",
 }
 STORAGES = {
     "memory": "infonn.storage.memory:MemoryStorage",

@@ -12,7 +12,7 @@ from numpy.random import Generator
 from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
 from infonn.errors import DataError
-from infonn.queries import Answers
+from infonn.queries import Answers, check_labels
 
 FLOOR = 1e-6  # no class is impossible because a classifier has not met it yet
 
@@ -46,7 +46,7 @@ class SklearnClassifier:
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
         """From scratch; with labels of one class only that class is predicted, with none all classes alike."""
         features = scaled(self.features) if self.scale else np.asarray(self.features, np.float32)
-        items, labels = answers.queries[:, 0], answers.responses
+        items, labels = check_labels(answers).queries[:, 0], answers.responses
         fitted = [self._member(features[items], labels, rng)]
         for _ in range(self.members):
             rows = resample(labels, rng)

@@ -15,12 +15,6 @@ export class Outbox {
     return this.store.state.outbox;
   }
 
-  add(entry) {
-    this.entries.push(entry);
-    this.store.save();
-    this.run();
-  }
-
   /** Takes an answer back before it was ever sent; false where an undo has to be sent after it. */
   cancel(answerId) {
     const place = this.entries.findIndex((entry) => entry.type === "answer" && entry.body.id === answerId);
