@@ -8,8 +8,11 @@ import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import FloatArray, IntArray, to_numpy
-from infonn.contracts.loop import Situation
+from infonn.contracts.loop import BatchRule, Situation
 from infonn.maths.neighbours import farthest_first, nearest_labelled
+from infonn.maths.targets import label_target_information
+from infonn.selection.batches import best
+from infonn.selection.class_criteria import class_probs, drawn_targets
 from infonn.selection.class_predictions import point_log_probs
 
 FITTED_ITEMS = 10_000  # k-means looks for its centres among so many items, then assigns all
@@ -125,6 +128,61 @@ def badge_seeds(probs: FloatArray, hidden: FloatArray, size: int, rng: Generator
 
 
 @dataclass(frozen=True)
+class PseudoLabels:
+    """ParBaLS (Hu and Mussmann 2025): one pick after the other, each as if labels drawn for the earlier ones were known.
+
+    In each of `worlds` a pick gets a label drawn from the belief, and draws of the belief count by how well they
+    foresaw it; the next pick has the highest EPIG on average over the worlds. Picks come from the `looked_at`
+    highest scores.
+    """
+
+    worlds: int = 4
+    looked_at: int = 100
+    n_targets: int = 32
+
+    def __call__(self, scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:
+        if size == 1:
+            return best(scores, situation, 1, rng)
+        rows = best(scores, situation, min(len(scores), max(self.looked_at, 2 * size)), rng)
+        probs = class_probs(situation.belief, situation.pool[rows, 0])
+        targets = drawn_targets(situation, self.n_targets, rng)
+        return rows[pseudo_label_picks(probs, targets, size, self.worlds, rng)]
+
+
+def pseudo_label_picks(probs: FloatArray, targets: FloatArray, size: int, worlds: int, rng: Generator) -> IntArray:
+    """Rows of `probs` (draws, n, classes) picked as `PseudoLabels` says; the first row is the first pick."""
+    weights = np.full((worlds, len(probs)), 1 / len(probs), np.float32)
+    picked = [0]
+    while len(picked) < min(size, probs.shape[1]):
+        last = probs[:, picked[-1]]  # (draws, classes)
+        chances = np.cumsum(weights @ last, axis=1)
+        labels = (rng.random((worlds, 1)) * chances[:, -1:] > chances).sum(axis=1)
+        weights = weights * last[:, labels].T
+        weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-30)
+        gains = np.mean([label_target_information(probs, targets, world) for world in weights], axis=0)
+        gains[picked] = -np.inf
+        picked.append(int(np.argmax(gains)))
+    return np.array(picked, np.int64)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The best of each of `size` clusters among the best scores: no two that resemble each other (Zhdanov 2019).
+
+    Clusters are those of k-means among the `looked_at` times `size` highest scores.
+    """
+
+    looked_at: int = 10
+
+    def __call__(self, scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:
+        if size == 1:
+            return best(scores, situation, 1, rng)
+        rows = best(scores, situation, min(len(scores), self.looked_at * size), rng)
+        groups = k_means(to_numpy(situation.belief.embedding), situation.pool[rows, 0], size, rng)
+        return rows[best_of_groups(scores[rows], groups, size, rng)]
+
+
+@dataclass(frozen=True)
 class Typical:
     """TypiClust (Hacohen et al. 2022): the most typical item of the largest clusters without a label.
 
@@ -164,14 +222,16 @@ def typical_items(
     sizes = np.bincount(groups)
     covered = np.bincount(groups[len(items) :], minlength=len(sizes)).astype(float)
     own = groups[: len(items)]
-    waiting = {g: _by_typicality(embedding, items, np.flatnonzero(own == g), neighbours, rng) for g in np.unique(own)}
+    left = np.bincount(own, minlength=len(sizes))
+    waiting: dict[int, list[int]] = {}  # by group, from the most typical on; only of groups that are reached
     chosen: list[int] = []
     while len(chosen) < min(size, len(items)):
-        group = min(waiting, key=lambda g: (covered[g], -sizes[g]))
+        group = min(np.flatnonzero(left).tolist(), key=lambda g: (covered[g], -sizes[g]))
+        if group not in waiting:
+            waiting[group] = _by_typicality(embedding, items, np.flatnonzero(own == group), neighbours, rng)
         chosen.append(waiting[group].pop(0))
         covered[group] += 1
-        if not waiting[group]:
-            del waiting[group]
+        left[group] -= 1
     return np.array(chosen, np.int64)
 
 
@@ -186,3 +246,23 @@ def _by_typicality(
     for column in nearest.T:  # an item is its own nearest, at distance 0
         distances += np.linalg.norm(points - embedding[items[among][column]], axis=1)
     return [int(member) for member in members[np.argsort(distances, kind="stable")]]
+
+
+@dataclass(frozen=True)
+class TypicalFirst:
+    """Typical items until there are `per_class` labels for each class, at least `fewest`; then another rule.
+
+    `n_classes` None: as many as were answered so far.
+    """
+
+    rule: BatchRule = best
+    n_classes: int | None = None
+    per_class: int = 4
+    fewest: int = 20
+
+    def __call__(self, scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:
+        answers = situation.answers
+        n_classes = self.n_classes or len(np.unique(answers.responses))
+        if len(answers) < max(self.fewest, self.per_class * n_classes):
+            return Typical()(scores, situation, size, rng)
+        return self.rule(scores, situation, size, rng)

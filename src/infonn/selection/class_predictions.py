@@ -17,8 +17,10 @@ from infonn.maths.draws import DEFAULT_DRAWS, DrawMethod, normal_draws
 from infonn.maths.information import mean_answer, mutual_information
 from infonn.maths.neighbours import labelled_spread
 from infonn.maths.responses import ResponseSettings, nearest_log_probs
-from infonn.selection.predictions import in_chunks
+from infonn.queries import last_labels
+from infonn.selection.predictions import EmbeddingPrediction, in_chunks
 
+MU_FACTORS, SHARPNESSES = (1.0, 0.1, 10.0), (1.0, 2.0, 4.0, 8.0)  # tried for drawn places
 ALL_PAIRS = 20_000  # items up to which "all" pairs may be asked for
 
 # --- class probabilities -------------------------------------------------------------------------------
@@ -142,3 +144,53 @@ class ClassDistanceNoise:
                 )
             return pairwise_spread(embedding)
         return labelled_spread(embedding, situation.pool[:, 0], np.unique(situation.answers.queries[:, 0]))
+
+
+# --- drawn places --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PlaceDraws:
+    """Info-NN with places drawn from the belief, in place of noise around one embedding.
+
+    A query asks which labelled item, the nearest of each class, the item is most like; distances are those between
+    the places of both under one draw. How sharply they decide is fitted to the labels there are.
+    """
+
+    def __call__(self, situation: Situation, rng: Generator) -> Prediction:
+        belief = situation.belief
+        if belief.draws is None:
+            raise NeedsDrawsError(
+                "Info-NN on draws needs a belief that draws where items lie, and this learner gives none. "
+                'Use the learner "bayes_logistic", or info_nn.'
+            )
+        labelled, classes = last_labels(situation.answers)
+        drawn = to_numpy(belief.draws_of(labelled))
+        response = fitted_response(drawn.mean(axis=0), classes) if len(labelled) else ResponseSettings(1.0)
+        return EmbeddingPrediction(belief, response, "nearest")
+
+
+def fitted_response(places: FloatArray, classes: IntArray) -> ResponseSettings:
+    """mu and sharpness under which labelled items, each left out in turn, most likely get their own class.
+
+    (n, dims), (n,): an item answers by the nearest other item of each class. mu is sought around the median squared
+    distance to the nearest of its own class.
+    """
+    squared = ((places[:, None] - places[None]) ** 2).sum(axis=-1)
+    np.fill_diagonal(squared, np.inf)
+    names, own = np.unique(classes, return_inverse=True)
+    nearest = np.stack([squared[:, own == c].min(axis=1) for c in range(len(names))], axis=1)
+    to_own = nearest[np.arange(len(own)), own]
+    told = np.isfinite(to_own)  # a class of one item has no other to be near to
+    middle = float(np.median(to_own[told])) if told.any() else float(np.median(squared[np.isfinite(squared)], axis=None)) if len(places) > 1 else 1.0
+    settings = [
+        ResponseSettings(max(middle, 1e-6) * factor, sharpness) for factor in MU_FACTORS for sharpness in SHARPNESSES
+    ]
+    if not told.any() or len(names) < 2:
+        return settings[0]
+
+    def fit(response: ResponseSettings) -> float:
+        log_probs = nearest_log_probs(nearest[told], response)
+        return float(log_probs[np.arange(told.sum()), own[told]].sum())
+
+    return max(settings, key=fit)
