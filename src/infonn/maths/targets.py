@@ -9,9 +9,7 @@ from infonn.arrays import FloatArray
 MOST_CLASSES = 10  # beyond these, the least likely classes of an item count as one
 
 
-def label_target_information(
-    probs: FloatArray, targets: FloatArray, weights: FloatArray | None = None
-) -> FloatArray:
+def label_target_information(probs: FloatArray, targets: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Nats that each label tells of one target's label, on average: (draws, n, k), (draws, t, l) -> (n,).
 
     `weights` (draws,) are the shares of the draws, equal where there are none. The plain version, for equal ones, is
@@ -33,7 +31,7 @@ def label_target_information(
 
 
 def merged_classes(probs: FloatArray, most: int = MOST_CLASSES) -> FloatArray:
-    """The likeliest classes of each item on average, and the others as one: (draws, n, k) -> (draws, n, at most `most`).
+    """Each item's likeliest classes on average, the others as one: (draws, n, k) -> (draws, n, at most `most`).
 
     What a merged label tells is at most what the label tells, and nearly as much.
     """

@@ -129,7 +129,7 @@ def badge_seeds(probs: FloatArray, hidden: FloatArray, size: int, rng: Generator
 
 @dataclass(frozen=True)
 class PseudoLabels:
-    """ParBaLS (Hu and Mussmann 2025): one pick after the other, each as if labels drawn for the earlier ones were known.
+    """ParBaLS (Hu and Mussmann 2025): pick after pick, each as if labels drawn for the earlier ones were known.
 
     In each of `worlds` a pick gets a label drawn from the belief, and draws of the belief count by how well they
     foresaw it; the next pick has the highest EPIG on average over the worlds. Picks come from the `looked_at`
@@ -151,7 +151,7 @@ class PseudoLabels:
 
 def pseudo_label_picks(probs: FloatArray, targets: FloatArray, size: int, worlds: int, rng: Generator) -> IntArray:
     """Rows of `probs` (draws, n, classes) picked as `PseudoLabels` says; the first row is the first pick."""
-    weights = np.full((worlds, len(probs)), 1 / len(probs), np.float32)
+    weights: FloatArray = np.full((worlds, len(probs)), 1 / len(probs), np.float32)
     picked = [0]
     while len(picked) < min(size, probs.shape[1]):
         last = probs[:, picked[-1]]  # (draws, classes)

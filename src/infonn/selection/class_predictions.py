@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.random import Generator
 
-from infonn.arrays import Array, FloatArray, IntArray, to_numpy
+from infonn.arrays import Array, FloatArray, IntArray, is_torch, to_numpy
 from infonn.beliefs import Belief
 from infonn.contracts.loop import Prediction, Situation
 from infonn.errors import NeedsDrawsError
@@ -21,6 +21,7 @@ from infonn.queries import last_labels
 from infonn.selection.predictions import EmbeddingPrediction, in_chunks
 
 MU_FACTORS, SHARPNESSES = (1.0, 0.1, 10.0), (1.0, 2.0, 4.0, 8.0)  # tried for drawn places
+CHUNK_ROWS = 2048  # items whose drawn class probabilities stand in memory at once
 ALL_PAIRS = 20_000  # items up to which "all" pairs may be asked for
 
 # --- class probabilities -------------------------------------------------------------------------------
@@ -35,6 +36,11 @@ class ClassPrediction:
     def __call__(self, queries: IntArray) -> Array:
         return self.belief.log_probs_of(queries[:, 0])
 
+    def information(self, queries: IntArray) -> FloatArray:
+        """The same nats as from the log_probs above: in chunks, in the precision that the belief has."""
+        parts = [_draws_information(self(queries[i : i + CHUNK_ROWS])) for i in range(0, len(queries), CHUNK_ROWS)]
+        return np.concatenate(parts).astype(float) if parts else np.empty(0)
+
 
 @dataclass(frozen=True)
 class ClassDraws:
@@ -43,6 +49,18 @@ class ClassDraws:
     def __call__(self, situation: Situation, rng: Generator) -> Prediction:
         check_class_probabilities(situation.belief)
         return ClassPrediction(situation.belief)
+
+
+def _draws_information(log_probs: Array) -> FloatArray:
+    """`mutual_information` for class probabilities, none of which is 0: half the passes over the table."""
+    if is_torch(log_probs):
+        return to_numpy(mutual_information(log_probs))
+    probs = np.exp(log_probs)
+    mean = probs.mean(axis=0)
+    probs *= np.maximum(log_probs, -100)  # in place: p log p, and 0 for what is impossible
+    information = probs.mean(axis=0).sum(axis=-1) - (mean * np.log(np.maximum(mean, 1e-30))).sum(axis=-1)
+    found: FloatArray = np.maximum(information, 0.0)
+    return found
 
 
 def point_log_probs(belief: Belief, items: IntArray) -> FloatArray:
@@ -182,7 +200,8 @@ def fitted_response(places: FloatArray, classes: IntArray) -> ResponseSettings:
     nearest = np.stack([squared[:, own == c].min(axis=1) for c in range(len(names))], axis=1)
     to_own = nearest[np.arange(len(own)), own]
     told = np.isfinite(to_own)  # a class of one item has no other to be near to
-    middle = float(np.median(to_own[told])) if told.any() else float(np.median(squared[np.isfinite(squared)], axis=None)) if len(places) > 1 else 1.0
+    known = to_own[told] if told.any() else squared[np.isfinite(squared)]
+    middle = float(np.median(known)) if len(known) else 1.0
     settings = [
         ResponseSettings(max(middle, 1e-6) * factor, sharpness) for factor in MU_FACTORS for sharpness in SHARPNESSES
     ]

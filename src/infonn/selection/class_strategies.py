@@ -81,9 +81,9 @@ def info_nn_draws(clusters: bool = False, max_configurations: int = MAX_CONFIGUR
     return Strategy(Information(), batch, PlaceDraws())
 
 
-def default(n_classes: int | None = None) -> Strategy:
+def default(n_classes: int | None = None, spread: bool = False) -> Strategy:
     """Typical items of different kinds first, then those whose two most likely classes are closest."""
-    return Strategy(Margin(), TypicalFirst(n_classes=n_classes))
+    return Strategy(Margin(), TypicalFirst(Spread() if spread else best, n_classes))
 
 
 def margin_spread() -> Strategy:

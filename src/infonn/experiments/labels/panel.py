@@ -46,7 +46,7 @@ METHODS: Mapping[str, Callable[[int], Strategy]] = {  # by number of classes
     "margin": lambda n: rules.margin(),
     "margin_spread": lambda n: rules.margin_spread(),
     "bald": lambda n: rules.bald(),
-    "batch_bald": lambda n: rules.batch_bald(max_configurations=128),
+    "batch_bald": lambda n: rules.batch_bald(max_configurations=64),
     "power_bald": lambda n: rules.power_bald(),
     "k_center": lambda n: rules.k_center(),
     "badge": lambda n: rules.badge(),
@@ -54,14 +54,17 @@ METHODS: Mapping[str, Callable[[int], Strategy]] = {  # by number of classes
     "epig": lambda n: rules.epig(candidates=500),
     "epig_pseudo": lambda n: rules.epig_pseudo(candidates=500),
     "info_nn": lambda n: rules.info_nn(n),
-    "info_nn_draws": lambda n: rules.info_nn_draws(max_configurations=128),
+    "info_nn_draws": lambda n: rules.info_nn_draws(max_configurations=64),
     "default": lambda n: rules.default(n),
+    "default_spread": lambda n: rules.default(n, spread=True),
 }
 DEFAULT = ("default", "typicality", 10)  # method, start and batch of what is judged
 Run = tuple[str, str, int]  # method, start, batch
 MAIN: tuple[Run, ...] = (
-    *((method, "random", 10) for method in METHODS if method != "default"),
+    *((method, "random", 10) for method in METHODS if not method.startswith("default")),
     DEFAULT,
+    ("default_spread", "typicality", 10),
+    ("badge", "typicality", 10),
     ("margin", "typicality", 10),
     ("margin_spread", "typicality", 10),
 )
@@ -122,7 +125,7 @@ def _start(start: str, data: LabelSet, learner: BayesLogistic, seed: int) -> Ans
     """The first labels, the same for all methods."""
     rng, everything = default_rng([seed, 99]), np.arange(data.n_pool)
     if start == "random":
-        items = rng.permutation(data.n_pool)[:FIRST]
+        items: IntArray = rng.permutation(data.n_pool)[:FIRST]
     else:
         items = typical_items(learner.rows.embedding, everything, everything[:0], FIRST, rng)
     queries = np.full((len(items), 1 + min(3, data.n_classes)), -1, np.int32)
@@ -318,7 +321,7 @@ EXPERIMENT = Experiment(
     tables=tables,
     notes=(
         "All methods share one learner, a Bayesian logistic regression, and in each trial the first 20 labels.",
-        "EPIG looks at 500 items drawn from the pool; BatchBALD and Info-NN on draws hold 128 joint answers.",
+        "EPIG looks at 500 items drawn from the pool; BatchBALD and Info-NN on draws hold 64 joint answers.",
         "Test items are never asked for. Each trial draws its own pool; of MNIST 4,000 items.",
     ),
 )

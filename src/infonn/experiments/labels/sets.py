@@ -40,7 +40,8 @@ def _joined(pool: FloatArray, labels: IntArray, test: FloatArray, test_labels: I
     return LabelSet(features, np.concatenate([labels, test_labels]).astype(np.int64), len(pool), n_classes)
 
 
-def _split(features: FloatArray, labels: IntArray, n_test: int, rng: Generator) -> LabelSet:
+def _split(data: tuple[FloatArray, IntArray], n_test: int, rng: Generator) -> LabelSet:
+    features, labels = data
     order = rng.permutation(len(labels))
     test, pool = order[:n_test], order[n_test:]
     return _joined(features[pool], labels[pool], features[test], labels[test], int(labels.max()) + 1)
@@ -53,7 +54,7 @@ def digits(rng: Generator) -> LabelSet:
     """scikit-learn's digits, 64 pixels each."""
     from sklearn.datasets import load_digits
 
-    return _split(*load_digits(return_X_y=True), 500, rng)
+    return _split(load_digits(return_X_y=True), 500, rng)
 
 
 def near_copies(rng: Generator) -> LabelSet:
@@ -100,26 +101,28 @@ def overlapping(rng: Generator) -> LabelSet:
 
 def mnist_pixels(rng: Generator) -> LabelSet:
     """MNIST on 50 principal components of its pixels."""
-    return _drawn(*_kept("pixels", _mnist_components), 10, rng)
+    return _drawn(_kept("pixels", _mnist_components), 10, rng)
 
 
 def mnist_low_to_high(rng: Generator) -> LabelSet:
     """The digits 5 to 9 on features of a network that learned to tell 0 to 4 apart."""
-    return _drawn(*_kept("low", lambda: _network_features(range(5))), 5, rng)
+    return _drawn(_kept("low", lambda: _network_features(range(5))), 5, rng)
 
 
 def mnist_high_to_low(rng: Generator) -> LabelSet:
     """The digits 0 to 4 on features of a network that learned to tell 5 to 9 apart."""
-    return _drawn(*_kept("high", lambda: _network_features(range(5, 10))), 5, rng)
+    return _drawn(_kept("high", lambda: _network_features(range(5, 10))), 5, rng)
 
 
 Parts = tuple[FloatArray, IntArray, FloatArray, IntArray]  # features and classes, of the pool and of the test
 
 
-def _drawn(features: FloatArray, labels: IntArray, test: FloatArray, test_labels: IntArray, n: int, rng: Generator) -> LabelSet:
+def _drawn(parts: Parts, n_classes: int, rng: Generator) -> LabelSet:
+    """As many items of the pool and of the test as a trial has."""
+    features, labels, test, test_labels = parts
     pool = rng.choice(len(labels), min(N_MNIST, len(labels)), replace=False)
     tested = rng.choice(len(test_labels), min(N_MNIST_TEST, len(test_labels)), replace=False)
-    return _joined(features[pool], labels[pool], test[tested], test_labels[tested], n)
+    return _joined(features[pool], labels[pool], test[tested], test_labels[tested], n_classes)
 
 
 @lru_cache(maxsize=4)
@@ -138,11 +141,17 @@ def _kept(name: str, make: Callable[[], Parts]) -> Parts:
 
 def _mnist_components() -> Parts:
     data = load("mnist")
-    train, test = (images.reshape(len(images), -1).astype(np.float32) / 255 for images in (data.images, data.test_images))
+    train, test = (
+        images.reshape(len(images), -1).astype(np.float32) / 255 for images in (data.images, data.test_images)
+    )
     mean = train.mean(axis=0)
     _, axes = np.linalg.eigh(np.cov((train - mean).T))
     axes = axes[:, ::-1][:, :50].astype(np.float32)
     return (train - mean) @ axes, data.labels, (test - mean) @ axes, data.test_labels
+
+
+def _flat(images: IntArray) -> FloatArray:
+    return images.reshape(len(images), -1).astype(np.float32) / 255
 
 
 def _network_features(seen: range) -> Parts:
@@ -175,21 +184,21 @@ def iris(rng: Generator) -> LabelSet:
     """150 flowers of three species, 4 measures."""
     from sklearn.datasets import load_iris
 
-    return _split(*load_iris(return_X_y=True), 50, rng)
+    return _split(load_iris(return_X_y=True), 50, rng)
 
 
 def wine(rng: Generator) -> LabelSet:
     """178 wines of three growers, 13 measures."""
     from sklearn.datasets import load_wine
 
-    return _split(*load_wine(return_X_y=True), 58, rng)
+    return _split(load_wine(return_X_y=True), 58, rng)
 
 
 def breast_cancer(rng: Generator) -> LabelSet:
     """569 tumours, benign or not, 30 measures."""
     from sklearn.datasets import load_breast_cancer
 
-    return _split(*load_breast_cancer(return_X_y=True), 169, rng)
+    return _split(load_breast_cancer(return_X_y=True), 169, rng)
 
 
 SETS: dict[str, Callable[[Generator], LabelSet]] = {

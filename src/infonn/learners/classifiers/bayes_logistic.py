@@ -13,6 +13,7 @@ from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
 from infonn.learners.classifiers.rows import Rows, rows_of
 from infonn.maths.softmax import learn_scale, log_softmax, weight_draws
+from infonn.maths.threads import one_thread
 from infonn.queries import Answers
 
 SCALES = (1.0, 4.0, 16.0)  # of the prior, in deviations of a class's logit over items
@@ -42,7 +43,8 @@ class BayesLogistic:
         seed = int(rng.integers(2**63))
         rows = self.rows
         inputs = rows.inputs(answers.queries[:, 0]).astype(float)
-        scale, weights = learn_scale(inputs, answers.responses, self.n_classes, self.scales)
+        with one_thread():
+            scale, weights = learn_scale(inputs, answers.responses, self.n_classes, self.scales)
         posterior = Posterior(rows, inputs, weights, scale, self.n_draws, seed)
         state = {"weights": weights, "scale": np.array(scale)}
         return Belief(rows.embedding, posterior.places, posterior, state=state)
@@ -79,7 +81,8 @@ class Posterior:
 
     @cached_property
     def _draws(self) -> FloatArray:
-        return weight_draws(self.labelled_inputs, self.weights, self.scale, self.n_draws, default_rng(self.seed))
+        with one_thread():
+            return weight_draws(self.labelled_inputs, self.weights, self.scale, self.n_draws, default_rng(self.seed))
 
     def _logits(self, rows: IntArray) -> FloatArray:
         flat = self.rows.times(rows, self._draws.reshape(len(self.weights), -1))
