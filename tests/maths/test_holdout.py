@@ -134,4 +134,4 @@ def test_copies_are_told_apart_from_what_only_resembles_them(rng):
     features[1] *= 1 + 1e-9
     assert copy_groups(features).tolist() == [0, 0, 1]
     assert copy_groups(np.zeros((3, 2))).tolist() == [0, 0, 0]
-    assert copy_groups(features + [[0.0], [1e-3], [0.0]]).tolist() == [0, 1, 2]
+    assert copy_groups(features + np.array([[0.0], [1e-3], [0.0]])).tolist() == [0, 1, 2]

@@ -10,6 +10,7 @@ from infonn.maths.information import mutual_information
 from infonn.maths.joint import conditional_information, empty_joint, extended
 from infonn.maths.responses import ResponseSettings
 from infonn.queries import Answers, no_answers
+from infonn.selection import class_batches
 from infonn.selection import class_strategies as strategies
 from infonn.selection.class_batches import (
     Clustered,
@@ -374,3 +375,32 @@ def test_the_default_starts_with_typical_items_and_goes_on_with_margin(situation
     assert rows.tolist() == strategies.margin().select(more, 3, np.random.default_rng(0)).tolist()
     many_classes = strategies.default(n_classes=11).select(more, 3, np.random.default_rng(0))
     assert many_classes.tolist() == strategies.typicality().select(more, 3, np.random.default_rng(0)).tolist()
+
+
+# --- pools of any size ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_nothing_is_chosen_where_nothing_is_wanted(situation, name, rng):
+    assert len(getattr(strategies, name)().select(situation, 0, rng)) == 0
+
+
+@pytest.mark.parametrize("name", ["info_nn", "info_nn_draws"])
+def test_a_pool_without_candidates_gets_them_when_they_are_needed(situation, name):
+    bare = situation.pool.copy()
+    bare[:, 1:] = -1
+    without = Situation(bare, situation.belief, situation.answers)
+    strategy = getattr(strategies, name)()
+    rows, scores = strategy.select_with_scores(situation, 5, np.random.default_rng(0))
+    same, again = strategy.select_with_scores(without, 5, np.random.default_rng(0))
+    np.testing.assert_allclose(again, scores, atol=1e-6)
+    assert same.tolist() == rows.tolist()
+
+
+def test_typical_items_of_a_large_pool_are_sought_in_a_sample(rng, monkeypatch):
+    monkeypatch.setattr(class_batches, "TYPICAL_ITEMS", 50)
+    embedding = np.concatenate([centre + rng.normal(0, 1, (300, 2)) for centre in ([0, 0], [50, 0], [0, 50])])
+    chosen = typical_items(embedding, np.arange(900), np.empty(0, np.int64), 3, rng)
+    assert {int(i) // 300 for i in chosen} == {0, 1, 2}
+    many = typical_items(embedding, np.arange(900), np.empty(0, np.int64), 60, rng)
+    assert len(set(many.tolist())) == 60

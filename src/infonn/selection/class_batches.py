@@ -16,6 +16,7 @@ from infonn.selection.class_criteria import class_probs, drawn_targets
 from infonn.selection.class_predictions import point_log_probs
 
 FITTED_ITEMS = 10_000  # k-means looks for its centres among so many items, then assigns all
+TYPICAL_ITEMS = 20_000  # items among which typical ones are sought
 NEIGHBOURS_FROM = 5_000  # members of a cluster among which the neighbours of an item are sought
 
 
@@ -33,7 +34,7 @@ class Clustered:
     neighbours: int = 5
 
     def __call__(self, scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:
-        return best_of_groups(scores, self.groups(situation, rng), size, rng)
+        return best_of_groups(scores, self.groups(situation, rng), size, rng) if size else np.empty(0, np.int64)
 
     def groups(self, situation: Situation, rng: Generator) -> IntArray:
         """The cluster of every pool row."""
@@ -77,8 +78,8 @@ def k_means(embedding: FloatArray, items: IntArray, n_clusters: int, rng: Genera
     kind = KMeans if n_clusters <= 50 else MiniBatchKMeans
     model = kind(n_clusters, n_init=1, max_iter=30, random_state=int(rng.integers(2**31)))
     model.fit(np.asarray(embedding[sample], np.float32))
-    groups: IntArray = model.predict(np.asarray(embedding[items], np.float32))
-    return groups
+    chunks = [items[i : i + FITTED_ITEMS] for i in range(0, len(items), FITTED_ITEMS)]
+    return np.concatenate([model.predict(np.asarray(embedding[chunk], np.float32)) for chunk in chunks])
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,8 @@ def badge_seeds(probs: FloatArray, hidden: FloatArray, size: int, rng: Generator
     residuals = probs.copy()
     residuals[np.arange(len(probs)), probs.argmax(axis=1)] -= 1
     norms = (residuals**2).sum(axis=1) * (hidden**2).sum(axis=1)
+    if size == 0:
+        return np.empty(0, np.int64)
     chosen = [int(np.argmax(norms))]
     nearest = np.full(len(probs), np.inf)
     while len(chosen) < min(size, len(probs)):
@@ -141,8 +144,8 @@ class PseudoLabels:
     n_targets: int = 32
 
     def __call__(self, scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:
-        if size == 1:
-            return best(scores, situation, 1, rng)
+        if size <= 1:
+            return best(scores, situation, size, rng)
         rows = best(scores, situation, min(len(scores), max(self.looked_at, 2 * size)), rng)
         probs = class_probs(situation.belief, situation.pool[rows, 0])
         targets = drawn_targets(situation, self.n_targets, rng)
@@ -175,8 +178,8 @@ class Spread:
     looked_at: int = 10
 
     def __call__(self, scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:
-        if size == 1:
-            return best(scores, situation, 1, rng)
+        if size <= 1:
+            return best(scores, situation, size, rng)
         rows = best(scores, situation, min(len(scores), self.looked_at * size), rng)
         groups = k_means(to_numpy(situation.belief.embedding), situation.pool[rows, 0], size, rng)
         return rows[best_of_groups(scores[rows], groups, size, rng)]
@@ -215,7 +218,16 @@ def typical_items(
     neighbours: int = 20,
     max_clusters: int = 500,
 ) -> IntArray:
-    """Positions in `items` of typical ones, see `Typical`; clusters with fewer labels come first, large ones before."""
+    """Positions in `items` of typical ones, see `Typical`; clusters with fewer labels come first, large ones before.
+
+    Of many items a sample is looked at: what is typical of it is typical of all.
+    """
+    if size == 0:
+        return np.empty(0, np.int64)
+    if len(items) > max(TYPICAL_ITEMS, size):
+        sample = np.sort(rng.choice(len(items), max(TYPICAL_ITEMS, size), replace=False))
+        found = typical_items(embedding, items[sample], labelled, size, rng, neighbours, max_clusters)
+        return sample[found]
     labelled = np.unique(labelled)
     everything = np.concatenate([items, labelled]).astype(np.int64)
     groups = k_means(embedding, everything, min(len(labelled) + size, max_clusters), rng)

@@ -15,7 +15,7 @@ from infonn.errors import NeedsDrawsError
 from infonn.maths.distances import pairwise_spread
 from infonn.maths.draws import DEFAULT_DRAWS, DrawMethod, normal_draws
 from infonn.maths.information import mean_answer, mutual_information
-from infonn.maths.neighbours import labelled_spread
+from infonn.maths.neighbours import labelled_spread, nearest_of_classes
 from infonn.maths.responses import ResponseSettings, nearest_log_probs
 from infonn.queries import last_labels
 from infonn.selection.predictions import EmbeddingPrediction, in_chunks
@@ -84,6 +84,27 @@ def check_class_probabilities(belief: Belief) -> None:
 
 
 @dataclass(frozen=True)
+class Candidates:
+    """Nearest labelled items, one of each of the nearest classes, for queries that name none."""
+
+    embedding: FloatArray
+    labelled: IntArray
+    classes: IntArray
+
+    def __call__(self, queries: IntArray) -> IntArray:
+        if not len(self.labelled) or (queries[:, 1:] >= 0).any():
+            return queries
+        items, n_nearest = queries[:, 0], queries.shape[1] - 1
+        nearest = nearest_of_classes(self.embedding, items, self.labelled, self.classes, n_nearest)
+        return np.hstack([items[:, None].astype(np.int32), nearest])
+
+
+def candidates_of(situation: Situation) -> Candidates:
+    """What fills in the candidates of a situation's queries."""
+    return Candidates(to_numpy(situation.belief.embedding), *last_labels(situation.answers))
+
+
+@dataclass(frozen=True)
 class ClassDistancePrediction:
     """Distances drawn around those to the nearest labelled item of each class: D + sigma * normal.
 
@@ -95,9 +116,10 @@ class ClassDistancePrediction:
     normals: FloatArray  # (draws, ranks)
     sigma: float
     response: ResponseSettings
+    candidates: Candidates
 
     def __call__(self, queries: IntArray) -> FloatArray:
-        distances = self._distances(queries)
+        distances = self._distances(self.candidates(queries))
         order = np.argsort(distances, axis=1, kind="stable")
         ranked = np.take_along_axis(distances, order, axis=1)
         drawn = ranked + self.sigma * self.normals[:, None, : distances.shape[1]]
@@ -111,6 +133,7 @@ class ClassDistancePrediction:
         from infonn.maths.kernels.class_information import distance_information
         from infonn.maths.kernels.threads import in_threads
 
+        queries = self.candidates(queries)
         normals = np.ascontiguousarray((self.sigma * self.normals).T.astype(np.float32))
         scores = np.empty(len(queries))
 
@@ -149,7 +172,7 @@ class ClassDistanceNoise:
         response = learned or ResponseSettings(self.mu or largest or 1.0)
         sigma = deviation if self.sigma is None else self.sigma
         normals = normal_draws(self.n_draws, situation.pool.shape[1] - 1, rng, self.method)
-        return ClassDistancePrediction(embedding, normals, sigma, response)
+        return ClassDistancePrediction(embedding, normals, sigma, response, candidates_of(situation))
 
     def _spread(self, embedding: FloatArray, situation: Situation) -> tuple[float, float]:
         if self.sigma is not None and (self.mu is not None or situation.belief.response is not None):
@@ -185,7 +208,26 @@ class PlaceDraws:
         labelled, classes = last_labels(situation.answers)
         drawn = to_numpy(belief.draws_of(labelled))
         response = fitted_response(drawn.mean(axis=0), classes) if len(labelled) else ResponseSettings(1.0)
-        return EmbeddingPrediction(belief, response, "nearest")
+        return PlacePrediction(EmbeddingPrediction(belief, response, "nearest"), candidates_of(situation))
+
+
+@dataclass(frozen=True)
+class PlacePrediction:
+    """Distances between drawn places of an item and of its candidates."""
+
+    places: EmbeddingPrediction
+    candidates: Candidates
+
+    @property
+    def response(self) -> ResponseSettings:
+        return self.places.response
+
+    def __call__(self, queries: IntArray) -> Array:
+        return self.places(self.candidates(queries))
+
+    def information(self, queries: IntArray) -> FloatArray:
+        """Nats each response is expected to tell."""
+        return self.places.information(self.candidates(queries))
 
 
 def fitted_response(places: FloatArray, classes: IntArray) -> ResponseSettings:

@@ -53,12 +53,18 @@ def rows_of(features: FloatArray, scale: bool) -> Rows:
 
 
 def column_spread(features: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and deviation of each column, in two passes over chunks: (columns,), (columns,) float32."""
-    total = np.zeros(features.shape[1])
-    for first in range(0, len(features), CHUNK):
-        total += np.asarray(features[first : first + CHUNK], float).sum(axis=0)
-    mean = total / max(1, len(features))
-    squares = np.zeros(features.shape[1])
-    for first in range(0, len(features), CHUNK):
-        squares += ((np.asarray(features[first : first + CHUNK], float) - mean) ** 2).sum(axis=0)
-    return mean.astype(np.float32), np.sqrt(squares / max(1, len(features))).astype(np.float32)
+    """Mean and deviation of each column, in one pass over chunks: (columns,), (columns,) float32.
+
+    Sums are taken less the first chunk's mean, so that no digits are lost far from the origin.
+    """
+    n, columns = features.shape
+    shift = np.asarray(features[:CHUNK], float).mean(axis=0).astype(np.float32) if n else np.zeros(columns, np.float32)
+    total, squares = np.zeros(columns), np.zeros(columns)
+    for first in range(0, n, CHUNK):
+        part = np.asarray(features[first : first + CHUNK], np.float32) - shift
+        total += part.sum(axis=0, dtype=float)
+        squares += np.einsum("ij,ij->j", part, part)  # a chunk is short enough for single precision
+    mean = total / max(1, n)
+    deviation = np.sqrt(np.maximum(squares / max(1, n) - mean**2, 0))
+    deviation[deviation < 1e-5 * np.abs(shift)] = 0  # rounding of a constant column
+    return (shift + mean).astype(np.float32), deviation.astype(np.float32)
