@@ -151,6 +151,14 @@ def test_all_pairs_are_for_few_items(situation, rng):
     assert published.sigma == pytest.approx(np.std(distances, ddof=1), rel=1e-4)
 
 
+def test_nearest_pairs_are_those_that_queries_compare(situation, rng):
+    prediction = ClassDistanceNoise(pairs="nearest")(situation, rng)
+    embedding = situation.belief.embedding.astype(float)
+    distances = np.array([[np.linalg.norm(embedding[q[0]] - embedding[c]) for c in q[1:]] for q in situation.pool])
+    assert prediction.sigma == pytest.approx(distances.std(ddof=1), rel=1e-4)
+    assert prediction.response.mu == pytest.approx(np.median(distances.min(axis=1)) ** 2, rel=1e-4)
+
+
 # --- batches -----------------------------------------------------------------------------------------
 
 

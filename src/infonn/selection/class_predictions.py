@@ -20,6 +20,7 @@ from infonn.maths.responses import ResponseSettings, nearest_log_probs
 from infonn.queries import last_labels
 from infonn.selection.predictions import EmbeddingPrediction, in_chunks
 
+Pairs = Literal["labelled", "all", "nearest"]  # distances that Info-NN-m takes sigma and mu from
 MU_FACTORS, SHARPNESSES = (1.0, 0.1, 10.0), (1.0, 2.0, 4.0, 8.0)  # tried for drawn places
 CHUNK_ROWS = 2048  # items whose drawn class probabilities stand in memory at once
 ALL_PAIRS = 20_000  # items up to which "all" pairs may be asked for
@@ -156,14 +157,17 @@ class ClassDistanceNoise:
     """Info-NN-m (appendix of the paper): mu is the largest and sigma the deviation of the distances.
 
     `pairs` "labelled" takes the distances from unlabelled to labelled items, in one pass over the pool; "all" takes
-    those between all items as published, for up to 20,000 items.
+    those between all items as published, for up to 20,000 items. Where the pool holds near copies of labelled items
+    both are far larger than the distances that decide: noise then makes copies look informative, which they are not.
+    "nearest" takes sigma from the distances that queries compare, and as mu the square of the median distance to the
+    nearest labelled item.
     """
 
     sigma: float | None = None
     mu: float | None = None
     n_draws: int = DEFAULT_DRAWS
     method: DrawMethod = "sobol"
-    pairs: Literal["labelled", "all"] = "labelled"
+    pairs: Pairs = "labelled"
 
     def __call__(self, situation: Situation, rng: Generator) -> Prediction:
         embedding = np.ascontiguousarray(to_numpy(situation.belief.embedding))
@@ -184,7 +188,21 @@ class ClassDistanceNoise:
                     'Use pairs="labelled".'
                 )
             return pairwise_spread(embedding)
+        if self.pairs == "nearest":
+            return candidate_spread(embedding, candidates_of(situation)(situation.pool))
         return labelled_spread(embedding, situation.pool[:, 0], np.unique(situation.answers.queries[:, 0]))
+
+
+def candidate_spread(embedding: FloatArray, queries: IntArray) -> tuple[float, float]:
+    """Deviation of the distances that queries compare, and the square of the median one to the nearest candidate."""
+    from infonn.maths.kernels.class_information import query_distances
+
+    distances = query_distances(np.ascontiguousarray(embedding), np.ascontiguousarray(queries))
+    known = distances[np.isfinite(distances)]
+    if len(known) < 2:
+        return 0.0, 0.0
+    nearest = distances.min(axis=1)
+    return float(known.std(ddof=1)), float(np.median(nearest[np.isfinite(nearest)])) ** 2
 
 
 # --- drawn places --------------------------------------------------------------------------------------

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from infonn.contracts.loop import Strategy
 from infonn.maths.draws import DEFAULT_DRAWS, DrawMethod
 from infonn.maths.joint import MAX_CONFIGURATIONS
 from infonn.selection.batches import PowerNoise, best
 from infonn.selection.class_batches import Badge, Clustered, KCenter, PseudoLabels, Spread, Typical, TypicalFirst
 from infonn.selection.class_criteria import ClassEntropy, LabelTargets, Margin
-from infonn.selection.class_predictions import ClassDistanceNoise, ClassDraws, PlaceDraws
+from infonn.selection.class_predictions import ClassDistanceNoise, ClassDraws, Pairs, PlaceDraws
 from infonn.selection.criteria import Information, Random
 from infonn.selection.joint import JointInformation
 
@@ -23,7 +21,7 @@ def info_nn(
     mu: float | None = None,
     n_draws: int = DEFAULT_DRAWS,
     method: DrawMethod = "sobol",
-    pairs: Literal["labelled", "all"] = "labelled",
+    pairs: Pairs = "labelled",
 ) -> Strategy:
     """Info-NN-m: the label tells most about where the item lies among labelled ones, best of every cluster."""
     predictor = ClassDistanceNoise(sigma, mu, n_draws, method, pairs)
