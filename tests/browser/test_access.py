@@ -78,7 +78,7 @@ def test_owners_pages(site: Site, new_page, axe: str) -> None:
     page.goto(f"{site.url}/login#token={site.token}")
     page.wait_for_selector(".study-card")
     check(page, axe, "studies")
-    page.goto(f"{site.url}/studies/new")
+    page.goto(f"{site.url}/new")
     check(page, axe, "new study")
     page.goto(f"{site.url}/studies/{record.name}")
     expect(page.locator("#people tbody tr")).to_have_count(3, timeout=A_FIT_MS)

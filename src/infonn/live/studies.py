@@ -64,6 +64,13 @@ class LiveStudies:
             self._kept[key] = (time.monotonic(), study)
         return study
 
+    def forget(self, name: str) -> None:
+        """Load this study anew when it is asked for next: it was changed, or is gone."""
+        with self._lock:
+            self._kept = {key: kept for key, kept in self._kept.items() if kept[1].record.name != name}
+            self._parts.pop(name, None)
+            self._recalled.pop(name, None)
+
     def _load(self, record: StudyRecord) -> LiveStudy:
         spec = check_spec(record.spec)
         if record.name not in self._parts:

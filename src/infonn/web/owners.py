@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Mapping
 from math import factorial
 from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, File, Form, HTTPException, Path, Query, Request, Response, UploadFile
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.concurrency import run_in_threadpool
+from fastapi.security import HTTPBearer
 
 from infonn import __version__
 from infonn.datasets.items import ItemSet
@@ -25,6 +24,7 @@ from infonn.live.uploads import items_from_uploads
 from infonn.records import ItemFile, StudyRecord
 from infonn.specs.build import items_of
 from infonn.specs.settings import check_spec
+from infonn.web.incoming import GuardedRoute, parse_json
 from infonn.web.messages import (
     AccuracyOut,
     ChangeIn,
@@ -44,36 +44,44 @@ from infonn.web.messages import (
 from infonn.web.security import COOKIE, LOGIN_S
 from infonn.web.server import Server, server_of
 
-router = APIRouter(
-    prefix="/api",
-    tags=["owners"],
-    responses={code: {"model": Problem} for code in (400, 401, 403, 404, 409, 413, 422, 429, 503)},
-)
-_bearer = HTTPBearer(auto_error=False, description="The owner token that `infonn serve` showed at its first start.")
-ServerOf = Annotated[Server, Depends(server_of)]
+
+class OwnerRoute(GuardedRoute):
+    """Lets in whoever shows the owner's token or login; asking for health and logging in need none."""
+
+    async def admit(self, request: Request, server: Server) -> None:
+        if self.path == "/api/login":
+            server.limit(server.login_limit, server.client_of(request))
+        elif self.path != "/api/health":
+            await run_in_threadpool(_check_owner, request, server)
 
 
-def owner(
-    request: Request,
-    server: ServerOf,
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
-) -> None:
+def _check_owner(request: Request, server: Server) -> None:
     """Let the owner in, by token or by the cookie of a login from our own pages."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
     cookie = request.cookies.get(COOKIE, "")
-    if credentials is None and cookie and server.gate.is_login(cookie, time.time()):
+    if not scheme and cookie and server.credentials.is_login(cookie):
         if request.method not in ("GET", "HEAD") and request.headers.get("sec-fetch-site", "same-origin") not in (
             "same-origin",
             "none",
         ):
             raise HTTPException(403, "This request came from another site.")
         return
-    if credentials is not None and server.gate.is_owner(credentials.credentials):
+    if scheme.lower() == "bearer" and server.credentials.is_owner(token.strip()):
         return
     server.limit(server.login_limit, server.client_of(request))
     raise HTTPException(401, "This needs the owner token: Authorization: Bearer ...", {"www-authenticate": "Bearer"})
 
 
-Owner = Depends(owner)
+router = APIRouter(
+    prefix="/api",
+    tags=["owners"],
+    route_class=OwnerRoute,
+    responses={code: {"model": Problem} for code in (400, 401, 403, 404, 408, 409, 413, 422, 429, 503)},
+)
+Owner = Depends(
+    HTTPBearer(auto_error=False, description="The owner token that `infonn serve` made at its first start.")
+)
+ServerOf = Annotated[Server, Depends(server_of)]
 
 
 def stored_study(name: Annotated[str, Path(max_length=200)], server: ServerOf) -> StudyRecord:
@@ -90,9 +98,10 @@ Stored = Annotated[StudyRecord, Depends(stored_study)]
 
 
 @router.get("/health", tags=["server"])
-def health(server: ServerOf) -> dict[str, str]:
+async def health(server: ServerOf) -> dict[str, str]:
     """Whether the server and its storage answer."""
-    server.storage.setting("health")
+    if not await server.storage_answers():
+        raise HTTPException(503, "The storage does not answer.", {"retry-after": "1"})
     return {"status": "ok", "version": __version__}
 
 
@@ -103,21 +112,20 @@ def server_times(server: ServerOf) -> ServerOut:
 
 
 @router.post("/login", status_code=204, response_class=Response)
-def login(body: LoginIn, request: Request, server: ServerOf) -> Response:
+def login(body: LoginIn, server: ServerOf) -> Response:
     """Exchange the owner token for a cookie, for the owner's pages."""
-    server.limit(server.login_limit, server.client_of(request))
-    if not server.gate.is_owner(body.token):
+    if not server.credentials.is_owner(body.token):
         raise HTTPException(401, "This is not the owner token. `infonn token reset` makes a new one.")
     reply = Response(status_code=204)
-    secure = server.public_url.startswith("https://")
-    value = server.gate.login(time.time())
-    reply.set_cookie(COOKIE, value, max_age=int(LOGIN_S), httponly=True, samesite="strict", secure=secure, path="/")
+    secure, value = server.public_url.startswith("https://"), server.credentials.login()
+    reply.set_cookie(COOKIE, value, max_age=LOGIN_S, httponly=True, samesite="strict", secure=secure, path="/")
     return reply
 
 
 @router.post("/logout", status_code=204, response_class=Response)
-def logout() -> Response:
-    """Forget the login of this browser."""
+def logout(server: ServerOf) -> Response:
+    """End the owner's logins, in this browser and in all others."""
+    server.credentials.log_out()
     reply = Response(status_code=204)
     reply.delete_cookie(COOKIE, path="/")
     return reply
@@ -149,16 +157,13 @@ async def create_study_from_files(
     features: Annotated[UploadFile | None, File(description="A .npy file, one row per item.")] = None,
 ) -> StudyOut:
     """A new study from an uploaded CSV of items, a ZIP (images, or a CSV with what it names), or images."""
-    try:
-        spec = json.loads(settings)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise DataError(f"`settings` is not JSON: {error}.") from error
+    spec = parse_json(settings.encode(errors="replace"))
     if not isinstance(spec, dict):
         raise DataError('`settings` must be a JSON object of tables, such as {"study": {"name": "dishes"}}.')
     uploads = [(file.filename or "", await file.read()) for file in files]
     rows = None if features is None else await features.read()
-    items, attached = await _in_thread(items_from_uploads, uploads, rows)
-    return await _in_thread(_create, server, spec, items, attached)
+    items, attached = await run_in_threadpool(items_from_uploads, uploads, rows)
+    return await run_in_threadpool(_create, server, spec, items, attached)
 
 
 @router.post("/studies/restore", status_code=201, dependencies=[Owner])
@@ -169,7 +174,7 @@ async def restore_study(
 ) -> StudyOut:
     """A study from a file that holds all of one, here under its own name or another."""
     data = await file.read()
-    return await _in_thread(_restore, server, data, name)
+    return await run_in_threadpool(_restore, server, data, name)
 
 
 @router.get("/studies/{name}", dependencies=[Owner])
@@ -326,7 +331,7 @@ async def import_answers(
 ) -> ImportOut:
     """Earlier answers from a file; what was imported before stays one answer."""
     data = await file.read()
-    n_read, n_new = await _in_thread(imported, server.storage, record, data, format)
+    n_read, n_new = await run_in_threadpool(imported, server.storage, record, data, format)
     return ImportOut(imported=n_new, known=n_read - n_new)
 
 
@@ -364,9 +369,3 @@ def _study_out(server: Server, record: StudyRecord) -> StudyOut:
 def _download(data: bytes, content_type: str, filename: str) -> Response:
     disposition = f"attachment; filename*=UTF-8''{quote(filename)}"
     return Response(data, media_type=content_type, headers={"content-disposition": disposition})
-
-
-async def _in_thread(function: Any, *arguments: Any) -> Any:
-    from starlette.concurrency import run_in_threadpool
-
-    return await run_in_threadpool(function, *arguments)

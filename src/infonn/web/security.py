@@ -1,21 +1,26 @@
-"""Who may do what: the owner's token, participants' sessions, limits per client, and headers on every reply."""
+"""Who may do what: owners' tokens and logins, participants' sessions, limits per client, headers on every reply."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import secrets
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+
+from itsdangerous import BadData, URLSafeSerializer, URLSafeTimedSerializer
 
 from infonn.contracts.storage import LiveStorage
 
 _OWNER = "owner_token_sha256"
-_SECRET = "session_secret"
-LOGIN_S = 30 * 86_400.0
+_LOGIN = "owner_logins"  # the setting that every login of the owner carries; a new value ends them all
+LOGIN_S = 30 * 86_400
 COOKIE = "infonn_owner"
+_SIGNING = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
 
 HEADERS = {
     "content-security-policy": (
@@ -36,7 +41,8 @@ HEADERS = {
 
 def first_owner_token(storage: LiveStorage) -> str | None:
     """A new owner token where the storage has none yet, to be shown once; only its hash is kept."""
-    return None if storage.setting(_OWNER) else reset_owner_token(storage)
+    token = secrets.token_urlsafe(32)
+    return token if storage.first_setting(_OWNER, _hash(token)) == _hash(token) else None
 
 
 def reset_owner_token(storage: LiveStorage) -> str:
@@ -46,39 +52,69 @@ def reset_owner_token(storage: LiveStorage) -> str:
     return token
 
 
-class Gate:
-    """Checks tokens against the storage; hashes are compared in constant time."""
+@dataclass(frozen=True)
+class Session:
+    """A participant's: whose it is, and how many answers the study had when it was given without proof of who came.
 
-    def __init__(self, storage: LiveStorage) -> None:
-        self._storage = storage
-        if storage.setting(_SECRET) is None:
-            storage.setting(_SECRET, secrets.token_hex(32))
-        self._secret = (storage.setting(_SECRET) or "").encode()
+    Answers up to that number are none of this session's: it can neither see nor undo them."""
+
+    respondent: str
+    after: int = 0
+
+
+class Credentials:
+    """Checks tokens against the storage, and signs what browsers keep."""
+
+    def __init__(self, storage: LiveStorage, secret: bytes) -> None:
+        self._storage, self._secret = storage, secret
+        self._logins = URLSafeTimedSerializer(secret, "login", signer_kwargs=_SIGNING)
 
     def is_owner(self, token: str) -> bool:
         return hmac.compare_digest(_hash(token), self._storage.setting(_OWNER) or "-")
 
-    def login(self, now: float) -> str:
-        """The value of the owner's cookie: good for a month, or until the token is reset."""
-        until = int(now + LOGIN_S)
-        return f"{until}.{self._sign(f'owner/{until}/{self._storage.setting(_OWNER)}')}"
+    def login(self) -> str:
+        """The value of the owner's cookie: good for a month, or until a log-out or a new token."""
+        return str(self._logins.dumps([self._storage.setting(_OWNER), self._login_number()]))
 
-    def is_login(self, cookie: str, now: float) -> bool:
-        until, _, signature = cookie.partition(".")
-        expected = self._sign(f"owner/{until}/{self._storage.setting(_OWNER)}")
-        return until.isdecimal() and len(until) < 15 and int(until) > now and hmac.compare_digest(signature, expected)
+    def is_login(self, cookie: str) -> bool:
+        try:
+            signed = self._logins.loads(cookie, max_age=LOGIN_S)
+        except BadData:
+            return False
+        return bool(signed == [self._storage.setting(_OWNER), self._login_number()])
 
-    def session(self, key: str, respondent: str) -> str:
-        """What a participant's page shows to be let in again: the same each time, and of no use elsewhere."""
-        return f"{respondent}.{self._sign(f'session/{key}/{respondent}')}"
+    def log_out(self) -> None:
+        """End every login of the owner, copies of its cookie included."""
+        self._storage.setting(_LOGIN, secrets.token_hex(8))
 
-    def respondent_of(self, key: str, session: str) -> str | None:
-        respondent, _, signature = session.rpartition(".")
-        expected = self._sign(f"session/{key}/{respondent}")
-        return respondent if respondent and hmac.compare_digest(signature, expected) else None
+    def _login_number(self) -> str:
+        return self._storage.setting(_LOGIN) or ""
 
-    def _sign(self, text: str) -> str:
-        return hmac.new(self._secret, text.encode(errors="replace"), hashlib.sha256).hexdigest()
+    # --- participants ------------------------------------------------------------------------------
+
+    def sign_session(self, key: str, session: Session) -> str:
+        """What a participant's page shows to be let in again; of no use in another study."""
+        return str(self._sessions(key).dumps([session.respondent, session.after]))
+
+    def session(self, key: str, signed: str) -> Session | None:
+        try:
+            respondent, after = self._sessions(key).loads(signed)
+        except (BadData, TypeError, ValueError):
+            return None
+        return Session(respondent, after)
+
+    def sign_link(self, key: str, outside_id: str) -> str:
+        """The `signature` of a link that proves its bearer to be the person of this outside id."""
+        return str(self._links(key).dumps(outside_id).rpartition(".")[2])
+
+    def is_signed_link(self, key: str, outside_id: str, signature: str) -> bool:
+        return hmac.compare_digest(self.sign_link(key, outside_id).encode(), signature.encode(errors="replace"))
+
+    def _sessions(self, key: str) -> URLSafeSerializer:
+        return URLSafeSerializer(self._secret, f"session/{key}", signer_kwargs=_SIGNING)
+
+    def _links(self, key: str) -> URLSafeSerializer:
+        return URLSafeSerializer(self._secret, f"link/{key}", signer_kwargs=_SIGNING)
 
 
 def _hash(token: str) -> str:
@@ -90,12 +126,15 @@ def _hash(token: str) -> str:
 
 @dataclass
 class RateLimit:
-    """So many requests a second per client, and a burst on top. A rate of 0 lets everything pass."""
+    """So many requests a second per client, and a burst on top. A rate of 0 lets everything pass.
+
+    It remembers the clients seen last, and no more than `most_clients` of them."""
 
     per_second: float
     burst: int
     clock: Callable[[], float] = time.monotonic
-    _buckets: dict[str, tuple[float, float]] = field(default_factory=dict)  # client -> tokens, when
+    most_clients: int = 20_000
+    _clients: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)  # -> tokens left, when
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def allows(self, client: str) -> bool:
@@ -103,14 +142,25 @@ class RateLimit:
             return True
         with self._lock:
             now = self.clock()
-            tokens, before = self._buckets.get(client, (float(self.burst), now))
+            tokens, before = self._clients.pop(client, (float(self.burst), now))
             tokens = min(float(self.burst), tokens + (now - before) * self.per_second)
             allowed = tokens >= 1
-            self._buckets[client] = (tokens - 1 if allowed else tokens, now)
-            if len(self._buckets) > 50_000:
-                self._forget_idle(now)
+            self._clients[client] = (tokens - 1 if allowed else tokens, now)
+            if len(self._clients) > self.most_clients:
+                self._clients.popitem(last=False)
             return allowed
 
-    def _forget_idle(self, now: float) -> None:
-        full_after = self.burst / self.per_second
-        self._buckets = {client: kept for client, kept in self._buckets.items() if now - kept[1] < full_after}
+    def __len__(self) -> int:
+        return len(self._clients)
+
+
+def client_key(address: str) -> str:
+    """What counts as one client: an IPv4 address, or an IPv6 network of 64 bits, which is what one household has."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv6Address):
+        mapped = parsed.ipv4_mapped
+        return str(mapped) if mapped else str(ipaddress.ip_network((int(parsed) >> 64 << 64, 64)))
+    return address
