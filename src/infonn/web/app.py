@@ -32,7 +32,7 @@ from infonn.web.server import Limits, Server
 log = logging.getLogger("infonn.web")
 access_log = logging.getLogger("infonn.access")  # silent unless `infonn serve --access-log` gives it a file
 access_log.propagate = False
-access_log.setLevel(logging.CRITICAL)
+access_log.setLevel(logging.CRITICAL + 1)
 _LOGGED = 300  # characters of a path
 
 _STATUS: dict[type[InfonnError], int] = {
