@@ -185,6 +185,16 @@ class ExcludeIn(Message):
     excluded: bool = True
 
 
+class LinksIn(Message):
+    """The names or numbers by which you know people."""
+
+    participants: list[Annotated[str, StringConstraints(min_length=1, max_length=256)]] = Field(max_length=1000)
+
+
+class LinksOut(BaseModel):
+    links: dict[str, str] = Field(description="By participant.")
+
+
 class ImportOut(BaseModel):
     imported: int
     known: int = Field(description="Answers that were there already and were left as they are.")

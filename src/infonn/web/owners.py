@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import factorial
 from typing import Annotated, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, File, Form, HTTPException, Path, Query, Request, Response, UploadFile
 from fastapi.concurrency import run_in_threadpool
@@ -35,12 +35,15 @@ from infonn.web.messages import (
     Estimate,
     ExcludeIn,
     ImportOut,
+    LinksIn,
+    LinksOut,
     LoginIn,
     Problem,
     ServerOut,
     StudyIn,
     StudyOut,
 )
+from infonn.web.participants import SIGNATURE
 from infonn.web.security import COOKIE, LOGIN_S
 from infonn.web.server import Server, server_of
 
@@ -288,6 +291,16 @@ def exclude(
         raise HTTPException(404, f'"{respondent}" has not taken part in study "{record.name}".')
     server.storage.exclude(record.name, respondent, body.excluded)
     return body
+
+
+@router.post("/studies/{name}/links", dependencies=[Owner])
+def signed_links(record: Stored, body: LinksIn, server: ServerOf) -> LinksOut:
+    """Links for people you know, each signed: from any device it leads back to that person's own answers."""
+    links = {}
+    for person in body.participants:
+        signature = server.credentials.sign_link(record.key, person)
+        links[person] = f"{server.link(record.key)}?{urlencode({'participant': person, SIGNATURE: signature})}"
+    return LinksOut(links=links)
 
 
 @router.delete("/studies/{name}/details", dependencies=[Owner])
