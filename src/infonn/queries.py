@@ -244,6 +244,13 @@ def question_keys(queries: IntArray, kind: Kind) -> npt.NDArray[np.uint64]:
     return row_keys(columns)
 
 
+def question_key(query: Sequence[int], kind: Kind) -> str:
+    """The same for one query, as a text that a storage can keep: the reference, then its candidates in order."""
+    if kind == "label":
+        return str(query[0])
+    return f"{query[0]}:{','.join(map(str, sorted(query[1:])))}"
+
+
 def row_keys(columns: IntArray) -> npt.NDArray[np.uint64]:
     """One number per row, padding aside: a 64-bit hash, the same for two different rows with a chance near 1e-19."""
     keys = np.zeros(len(columns), np.uint64)

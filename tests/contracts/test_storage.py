@@ -93,8 +93,10 @@ def test_an_unknown_study_is_named_with_the_known_ones(storage) -> None:
 
 def test_studies_are_archived_and_their_settings_changed(storage) -> None:
     assert storage.change_study("s", archived=True).archived
-    assert storage.change_study("s", spec={"people": {"title": "x"}}).archived
-    assert storage.study("s").spec == {"people": {"title": "x"}}
+    assert storage.change_study("s", {"people": {"title": "x"}}).archived
+    assert storage.study("s").spec == {"study": {"task": "similarity"}, "people": {"title": "x"}}
+    storage.change_study("s", lambda spec: {"people": {**spec["people"], "question": "y"}})
+    assert storage.study("s").spec == {"people": {"title": "x", "question": "y"}}
     assert not storage.change_study("s", archived=False).archived
 
 
@@ -118,7 +120,7 @@ def test_features_are_kept_to_the_last_bit(storage) -> None:
 
 
 def test_questions_are_loaded_as_they_were_stored(storage) -> None:
-    stored = question(1, expected=2, purpose="hold_out", model_version=3, round=4, kind="ranking", copy_of="q0")
+    stored = question(1, expected=2, purpose="hold_out", model_version=3, kind="ranking", copy_of="q0")
     storage.add_questions("s", [stored, question(2)])
     assert storage.question("s", "q1") == stored
     assert storage.questions("s") == [stored, question(2)]

@@ -12,6 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPBearer
 
 from infonn import __version__
+from infonn.contracts.storage import changed_spec
 from infonn.datasets.items import ItemSet
 from infonn.errors import DataError, StudyError
 from infonn.formats import bundle
@@ -189,11 +190,16 @@ def get_study(record: Stored, server: ServerOf) -> StudyOut:
 @router.patch("/studies/{name}", dependencies=[Owner])
 def change_study(record: Stored, body: ChangeIn, server: ServerOf) -> StudyOut:
     """End a study or open it again; change what its [people] and [budget] tables say."""
-    spec, changes = None, body.model_dump(include={"people", "budget"}, exclude_none=True)
-    if changes:
-        spec = {**record.spec, **{table: {**record.spec.get(table, {}), **keys} for table, keys in changes.items()}}
-        serving_for(server.storage, StudyRecord(record.name, spec, record.seed))  # refuses what cannot be served
-    return _study_out(server, server.storage.change_study(record.name, archived=body.archived, spec=spec))
+    tables = body.model_dump(include={"people", "budget"}, exclude_none=True)
+
+    def change(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+        changed = changed_spec(spec, tables)
+        serving_for(server.storage, StudyRecord(record.name, changed, record.seed))  # refuses what cannot be served
+        return changed
+
+    return _study_out(
+        server, server.storage.change_study(record.name, change if tables else None, archived=body.archived)
+    )
 
 
 @router.get("/studies/{name}/status", dependencies=[Owner])
