@@ -372,7 +372,7 @@ def test_low_no_completion_code_for_nothing_or_for_skips_alone(site) -> None:
         for _ in range(2):
             reply = worker.answer()
         assert (reply["finished"], reply["completion_code"]) == (True, "C0DE")
-    site.app.state.server.studies.forget("s")
+    site.app.state.server.studies.forget(key)
     late = site.person(key)  # the study wants no more: this person did nothing
     assert (late.arrival["finished"], late.arrival["completion_code"]) == (True, None)
     back = site.person(key, session=worker.session)

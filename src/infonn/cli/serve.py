@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from infonn.web.server import Limits
 
 PANEL = "Ask people"
+_RETENTION_S = 3600.0  # how often retention times are looked at
 STORAGE = "sqlite:///infonn.db"
 Storage = Annotated[str, typer.Option("--storage", "-s", help="Where studies are kept.", envvar="INFONN_STORAGE")]
 
@@ -125,6 +127,7 @@ def _serve(options: Options) -> None:
         beside.work_in_thread(opened)
     if demos and options.simulate:
         beside.in_thread(Crowd(opened, demos, options.simulate).run)
+    beside.in_thread(partial(_forget_expired, opened))
     links = [(record.name, f"{url}/s/{record.key}") for record in opened.studies() if not record.archived]
     _welcome(url, storage, token, links)
     # Behind a proxy all connections have its address, and it is the proxy that has to count them.
@@ -239,6 +242,20 @@ def _welcome(url: str, storage: str, token: str | None, links: list[tuple[str, s
     for name, link in links:
         typer.echo(f"Participants of {name}: {link}")
     sys.stdout.flush()
+
+
+def _forget_expired(storage: LiveStorage, stop: threading.Event) -> None:
+    """Every hour, forget who people are whom their study's retention time lets go."""
+    from infonn.errors import InfonnError
+
+    while True:
+        try:
+            for name, people in storage.forget_expired().items():
+                logging.getLogger("infonn").info('study "%s": forgot who %d people are', name, people)
+        except InfonnError as error:
+            logging.getLogger("infonn").error("retention times could not be kept, trying again: %s", error)
+        if stop.wait(_RETENTION_S):
+            return
 
 
 def _write_token(storage: str, token: str) -> Path:

@@ -71,7 +71,9 @@ def check_array(data: bytes) -> None:
     except Exception as error:  # whatever numpy's parser makes of bytes that mean harm
         raise DataError("The features cannot be read as a .npy file (version 1 or 2).") from error
     if kind.kind not in "fiub" or len(shape) != 2 or min(shape) < 1:
-        raise DataError(f"The features have shape {shape} and type {kind}; a matrix of real numbers is right.")
+        raise DataError(
+            f"The features cannot be read as a .npy matrix of real numbers: their shape is {shape}, their type {kind}."
+        )
     if math.prod(shape) * kind.itemsize != len(data) - file.tell():
         raise DataError(f"The features should have shape {shape}, and the file is not of that length.")
 

@@ -8,6 +8,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Coroutine
+from contextlib import nullcontext
 from typing import Any
 
 from fastapi import HTTPException, Request, Response
@@ -33,6 +34,9 @@ class GuardedRoute(APIRoute):
     async def admit(self, request: Request, server: Server) -> None:
         """Raise for whoever may not come in."""
 
+    async def done(self, request: Request, server: Server) -> None:
+        """Called once the request has been served."""
+
     def get_route_handler(self) -> Handler:
         handle = super().get_route_handler()
 
@@ -42,10 +46,11 @@ class GuardedRoute(APIRoute):
                 await self.admit(request, server)
                 body = BodyLimit.of(self.path, server)
                 body.check_announced(request.headers.get("content-length", ""))
-                if self.path in UPLOADS:
-                    async with server.upload():
-                        return await handle(LimitedRequest(request.scope, body.reading(request.receive)))
-                return await handle(LimitedRequest(request.scope, body.reading(request.receive)))
+                limited = LimitedRequest(request.scope, body.reading(request.receive))
+                async with server.upload() if self.path in UPLOADS else nullcontext():
+                    reply = await handle(limited)
+                await self.done(request, server)
+                return reply
             except HTTPException as error:
                 if error.status_code in (401, 403, 408, 413, 429):  # what is left of the body is not worth reading
                     error.headers = {**(error.headers or {}), "connection": "close"}

@@ -72,11 +72,12 @@ def _message(language: str, name: str, status: int) -> HTMLResponse:
 # --- owners ----------------------------------------------------------------------------------------
 
 
-def _stranger(request: Request, server: Server) -> Response | None:
-    """The way to the login for whoever has not logged in."""
-    if server.credentials.is_login(request.cookies.get(COOKIE, "")):
-        return None
-    return RedirectResponse(f"/login?next={quote(request.url.path, safe='')}", 303)
+def _stranger(request: Request, server: Server, study: str | None = None) -> Response | None:
+    """The way to the login for whoever has not logged in; a message for whoever's token is for another study."""
+    token = server.credentials.token_of_login(request.cookies.get(COOKIE, ""))
+    if token is None:
+        return RedirectResponse(f"/login?next={quote(request.url.path, safe='')}", 303)
+    return _message("en", "not_found", 404) if study is not None and token.study not in (None, study) else None
 
 
 @router.get("/")
@@ -106,13 +107,13 @@ def new_study(request: Request, server: ServerOf) -> Response:
 @router.get("/studies/{name}")
 def dashboard(name: str, request: Request, server: ServerOf) -> Response:
     """One study, live."""
-    return _stranger(request, server) or _dashboard(name, server)
+    return _stranger(request, server, name) or _dashboard(name, server)
 
 
 @router.get("/studies/{name}/preview")
 def preview(name: str, request: Request, server: ServerOf) -> Response:
     """The participants' page with a few random questions, of which nothing is stored."""
-    if (stranger := _stranger(request, server)) is not None:
+    if (stranger := _stranger(request, server, name)) is not None:
         return stranger
     try:
         study = server.studies.by_key(server.storage.study(name).key)

@@ -106,6 +106,8 @@ def arrive(study: Live, body: SessionIn, server: ServerOf) -> SessionOut:
         )
         person = server.storage.join(name, outside, details).name
         session = Session(person, 0 if signed or outside is None else before)
+        if study.people["consent"] and "consented_at" in body.parameters:
+            server.storage.consent(name, person, study.people["consent"])
     turn = _serve(server, study, session, 1 + study.people["prefetch"])
     signed_session = server.credentials.sign_session(key, session)
     return SessionOut(**dict(turn), respondent=session.respondent, session=signed_session, study=study_view(study))

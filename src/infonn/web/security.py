@@ -15,9 +15,12 @@ from dataclasses import dataclass, field
 from itsdangerous import BadData, URLSafeSerializer, URLSafeTimedSerializer
 
 from infonn.contracts.storage import LiveStorage
+from infonn.live.tokens import find_token, first_owner_token, reset_owner_token
+from infonn.records import Token
 
-_OWNER = "owner_token_sha256"
-_LOGIN = "owner_logins"  # the setting that every login of the owner carries; a new value ends them all
+__all__ = ["Credentials", "RateLimit", "Session", "client_key", "first_owner_token", "reset_owner_token"]
+
+_LOGINS = "logins/"  # with a token's id, the setting that every login of the token carries; a new value ends them all
 LOGIN_S = 30 * 86_400
 COOKIE = "infonn_owner"
 _SIGNING = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
@@ -36,20 +39,7 @@ HEADERS = {
 }
 
 
-# --- the owner -------------------------------------------------------------------------------------
-
-
-def first_owner_token(storage: LiveStorage) -> str | None:
-    """A new owner token where the storage has none yet, to be shown once; only its hash is kept."""
-    token = secrets.token_urlsafe(32)
-    return token if storage.first_setting(_OWNER, _hash(token)) == _hash(token) else None
-
-
-def reset_owner_token(storage: LiveStorage) -> str:
-    """A new owner token; the old one and every login made with it end."""
-    token = secrets.token_urlsafe(32)
-    storage.setting(_OWNER, _hash(token))
-    return token
+# --- owners and participants -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -69,26 +59,33 @@ class Credentials:
         self._storage, self._secret = storage, secret
         self._logins = URLSafeTimedSerializer(secret, "login", signer_kwargs=_SIGNING)
 
-    def is_owner(self, token: str) -> bool:
-        return hmac.compare_digest(_hash(token), self._storage.setting(_OWNER) or "-")
+    # --- owners ------------------------------------------------------------------------------------
 
-    def login(self) -> str:
-        """The value of the owner's cookie: good for a month, or until a log-out or a new token."""
-        return str(self._logins.dumps([self._storage.setting(_OWNER), self._login_number()]))
+    def token(self, text: str) -> Token | None:
+        """The token with this text, where it is in force."""
+        return find_token(self._storage, text)
 
-    def is_login(self, cookie: str) -> bool:
+    def login(self, token: Token) -> str:
+        """The value of a login's cookie: good for a month, or until a log-out or the end of its token."""
+        return str(self._logins.dumps([token.id, self._login_number(token.id)]))
+
+    def token_of_login(self, cookie: str) -> Token | None:
+        """Whose login this is; None where it is none, or has ended."""
         try:
-            signed = self._logins.loads(cookie, max_age=LOGIN_S)
-        except BadData:
-            return False
-        return bool(signed == [self._storage.setting(_OWNER), self._login_number()])
+            token_id, number = self._logins.loads(cookie, max_age=LOGIN_S)
+        except (BadData, TypeError, ValueError):
+            return None
+        token = next((each for each in self._storage.tokens() if each.id == token_id), None)
+        if token is None or token.revoked_at is not None or number != self._login_number(token.id):
+            return None
+        return token
 
-    def log_out(self) -> None:
-        """End every login of the owner, copies of its cookie included."""
-        self._storage.setting(_LOGIN, secrets.token_hex(8))
+    def log_out(self, token: Token) -> None:
+        """End every login made with this token, copies of its cookies included."""
+        self._storage.setting(f"{_LOGINS}{token.id}", secrets.token_hex(8))
 
-    def _login_number(self) -> str:
-        return self._storage.setting(_LOGIN) or ""
+    def _login_number(self, token_id: str) -> str:
+        return self._storage.setting(f"{_LOGINS}{token_id}") or ""
 
     # --- participants ------------------------------------------------------------------------------
 
@@ -115,10 +112,6 @@ class Credentials:
 
     def _links(self, key: str) -> URLSafeSerializer:
         return URLSafeSerializer(self._secret, f"link/{key}", signer_kwargs=_SIGNING)
-
-
-def _hash(token: str) -> str:
-    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
 
 
 # --- limits ----------------------------------------------------------------------------------------
