@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from browser.sites import Site
-from browser.steps import choose, open_study, ready, told, wait_for_answers
+from browser.steps import choose, log_in, open_study, ready, told, wait_for_answers
 
 
 @pytest.mark.parametrize("query", ["", "?PROLIFIC_PID=person-11"])
@@ -55,3 +55,48 @@ def test_low_a_login_leads_to_this_site_alone(site: Site, new_page, next) -> Non
     page = new_page()
     page.goto(f"{site.url}/login?next={next}#token={site.token}")
     page.wait_for_url(f"{site.url}/studies")
+
+
+def test_a_token_is_made_for_somebody_and_ended_on_the_page(site: Site, new_page, picture) -> None:
+    record = site.study()
+    page = new_page()
+    page.on("dialog", lambda dialog: dialog.accept())
+    log_in(page, site, "/tokens")
+    page.fill("#person", "Rosa of the lab")
+    page.select_option("#of-study", record.name)
+    page.click("#new-token button")
+    text = page.locator("#text")
+    expect(text).not_to_be_empty()
+    picture(page, "tokens")
+    reader = new_page()
+    reader.goto(f"{site.url}/login#token={text.inner_text()}")
+    reader.wait_for_url(f"{site.url}/studies")
+    expect(reader.locator(".study-card")).to_have_count(1)
+    page.get_by_label("End the token of Rosa of the lab").click()
+    expect(page.locator("#tokens")).to_contain_text("ended")
+    expect(page.locator("#acts")).to_contain_text("revoke token")
+    reader.reload()
+    reader.wait_for_url(f"{site.url}/login?next=/studies")
+
+
+def test_a_person_and_then_the_study_are_deleted_on_the_page(site: Site, new_page) -> None:
+    record = site.study()
+    person = new_page()
+    open_study(person, site.link(record, "?participant=Anna"))
+    choose(person)
+    wait_for_answers(person, site, record, 1)
+    person.close()
+    page = new_page()
+    page.on("dialog", lambda dialog: dialog.accept())
+    log_in(page, site, f"/studies/{record.name.replace(' ', '%20')}")
+    page.get_by_label("Delete Anna").click()
+    expect(page.locator("#people")).to_contain_text("Nobody has answered yet")
+    assert site.answers(record, everything=True) == []
+    page.get_by_text("Delete this study for good").click()
+    page.fill("#delete-name", "another name")
+    page.get_by_text("Delete the study").click()
+    told(page, "nothing was deleted")
+    page.fill("#delete-name", record.name)
+    page.get_by_text("Delete the study").click()
+    page.wait_for_url(f"{site.url}/studies")
+    assert record.name not in [other.name for other in site.storage.studies()]

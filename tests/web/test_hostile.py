@@ -420,8 +420,6 @@ def test_low_a_study_called_new_has_a_dashboard(site) -> None:
     assert site.client.get("/new").status_code == 200
 
 
-@pytest.mark.parametrize("target", ["//evil.example", "/%09/evil.example", "/\\evil.example"])
-def test_low_the_way_to_the_login_is_quoted(site, target) -> None:
-    reply = site.client.get(f"/studies/{target}", follow_redirects=False)
-    if reply.status_code == 303:
-        assert reply.headers["location"].startswith("/login?next=%2Fstudies%2F")
+def test_low_the_way_to_the_login_is_quoted(site) -> None:
+    reply = site.client.get("/studies/a%22%3E%09%0D%0Ab?next=x", follow_redirects=False)
+    assert (reply.status_code, reply.headers["location"]) == (303, "/login?next=/studies/a%22%3Eb")

@@ -76,7 +76,7 @@ def _stranger(request: Request, server: Server, study: str | None = None) -> Res
     """The way to the login for whoever has not logged in; a message for whoever's token is for another study."""
     token = server.credentials.token_of_login(request.cookies.get(COOKIE, ""))
     if token is None:
-        return RedirectResponse(f"/login?next={quote(request.url.path, safe='')}", 303)
+        return RedirectResponse(f"/login?next={quote(request.url.path)}", 303)
     return _message("en", "not_found", 404) if study is not None and token.study not in (None, study) else None
 
 
@@ -95,6 +95,12 @@ def login() -> HTMLResponse:
 def studies(request: Request, server: ServerOf) -> Response:
     """All studies."""
     return _stranger(request, server) or _page("studies.html")
+
+
+@router.get("/tokens")
+def tokens(request: Request, server: ServerOf) -> Response:
+    """Who has access, and what they did."""
+    return _stranger(request, server) or _page("tokens.html")
 
 
 @router.get("/new")
