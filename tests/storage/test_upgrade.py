@@ -1,5 +1,6 @@
 """Database files of every released schema open after an upgrade; others are explained."""
 
+import json
 import shutil
 import sqlite3
 from pathlib import Path
@@ -9,7 +10,8 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from infonn.errors import StorageError
+from infonn.errors import StorageError, StudyError
+from infonn.records import Item, StudyRecord
 from infonn.specs.build import open_storage
 from infonn.storage import schema
 from infonn.storage.database import Database
@@ -64,6 +66,50 @@ def test_a_kept_file_of_each_released_schema_is_upgraded(kept, tmp_path) -> None
     storage.take("dishes", "somebody new", 1, 60)
 
 
+def test_a_landed_database_goes_there_and_back_with_every_answer(database_url, tmp_path) -> None:
+    """The tables of schema 0001 with its rows, on each kind of database: up, down, and up again."""
+    kept = sqlite3.connect(FILES / "schema_0001.sqlite")
+    kept.row_factory = sqlite3.Row
+    database = Database(database_url, check_version=False)
+    with database.write_as_is() as connection:
+        connection.execute(sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
+    migrate(database, "0001")
+    with database.write_as_is() as connection:
+        old = sa.MetaData()
+        old.reflect(connection)
+        for table in old.sorted_tables:
+            if table.name != "alembic_version":
+                found = [typed(table, row) for row in kept.execute(f'SELECT * FROM "{table.name}"')]
+                if found:
+                    connection.execute(sa.insert(table), found)
+    kept.close()
+    counts = []
+    for version in ("0002", "0001", "0002"):
+        migrate(database, version)
+        assert database.version() == version
+        with database.write_as_is() as connection:
+            counted = {name: f'SELECT count(*) FROM "{name}"' for name in ("answers", "questions", "leases", "studies")}
+            counts.append({name: connection.scalar(sa.text(command)) for name, command in counted.items()})
+    assert counts[0] == counts[1] == counts[2]
+    assert counts[0]["answers"] == 13
+    assert differences(database) == []
+    database.close()
+    assert len(open_storage(database_url).answers("dishes", None)) == 12
+
+
+def typed(table: sa.Table, row: sqlite3.Row) -> dict:
+    """A row of SQLite as the columns of another database take it."""
+    values = {}
+    for column in table.columns:
+        value = row[column.name]
+        if isinstance(column.type, sa.JSON) and value is not None:
+            value = json.loads(value)
+        elif isinstance(column.type, sa.Boolean):
+            value = bool(value)
+        values[column.name] = value
+    return values
+
+
 def test_there_is_a_kept_file_of_the_present_schema() -> None:
     assert (FILES / f"schema_{schema.HEAD}.sqlite").exists()
 
@@ -102,3 +148,27 @@ def test_a_file_that_is_no_database_is_explained(tmp_path) -> None:
     path.write_text("these are my notes, and no database at all" * 100)
     with pytest.raises(StorageError, match="is damaged or no database"):
         open_storage(f"sqlite:///{path}")
+
+
+def test_a_database_of_another_program_never_gets_our_tables(tmp_path) -> None:
+    path = tmp_path / "photos.db"
+    foreign = sqlite3.connect(path)
+    foreign.execute("CREATE TABLE photos (name)")
+    foreign.execute("CREATE TABLE alembic_version (version_num)")
+    foreign.commit()
+    foreign.close()
+    before = path.read_bytes()
+    for call in (open_storage, upgrade):
+        with pytest.raises(StorageError, match=r"photos\.db is a database of another program .*photos"):
+            call(f"sqlite:///{path}")
+    assert path.read_bytes() == before
+
+
+def test_reading_a_storage_that_is_not_there_makes_no_file(tmp_path) -> None:
+    storage = open_storage(f"sqlite:///{tmp_path}/mistyped.db")
+    assert storage.studies() == []
+    with pytest.raises(StudyError, match='There is no study "s". Known studies: none.'):
+        storage.answers("s")
+    assert list(tmp_path.iterdir()) == []
+    storage.create_study(StudyRecord("s", {}), [Item("a"), Item("b")])
+    assert [record.name for record in storage.studies()] == ["s"]

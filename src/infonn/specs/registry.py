@@ -60,7 +60,7 @@ DATASETS = {
 }
 STORAGES = {
     "memory": "infonn.storage.memory:MemoryStorage",
-    "jsonl": "infonn.storage.jsonl:JournalStorage",
+    "jsonl": "infonn.storage.jsonl:JsonlStorage",
     "sqlite": "infonn.storage.sql:SqlStorage",
     "postgresql": "infonn.storage.sql:SqlStorage",
     "postgresql+psycopg": "infonn.storage.sql:SqlStorage",

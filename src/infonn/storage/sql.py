@@ -481,8 +481,7 @@ class SqlStorage:
 
     def revision(self, study: str) -> tuple[int, int]:
         with self.database.read() as connection:
-            columns = sa.select(studies.c.n_answers, studies.c.n_changes).where(studies.c.name == study)
-            row = connection.execute(columns).first()
+            row = self._named(connection, study)
             if row is None:
                 raise self._no_study(connection, study)
             return row.n_answers, row.n_changes

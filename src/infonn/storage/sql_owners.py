@@ -38,7 +38,7 @@ def insert_token(connection: Connection, token: Token, sha256: str, study_id: in
     insert: Any = sqlite.insert(tokens) if connection.dialect.name == "sqlite" else postgresql.insert(tokens)
     values = {name: getattr(token, name) for name in ("id", "person", "role", "made_at", "revoked_at")}
     added = insert.values(**values, sha256=sha256, study_id=study_id).on_conflict_do_nothing()
-    return bool(connection.execute(added).rowcount)
+    return connection.execute(added.returning(tokens.c.id)).first() is not None
 
 
 def token_where(connection: Connection, where: sa.ColumnElement[bool]) -> Token | None:
