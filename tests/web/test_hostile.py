@@ -274,6 +274,27 @@ def test_9_what_no_database_holds_is_one_plain_4xx_on_both(database_site) -> Non
     json.loads(site.client.get("/api/studies/s/export?format=jsonl", headers=site.owner).text or "null")
 
 
+# --- 13: settings that would take all memory -------------------------------------------------------
+
+GREEDY = [
+    {"learner": {"dims": 1_000_000}},
+    {"learner": {"name": "mds", "dims": 10**30}},
+    {"learner": {"name": "posterior", "n_chains": 10**9}},
+    {"strategy": {"name": "info_nn", "n_draws": 10**9}},
+    {"people": {"lease_s": 1e300}},
+]
+
+
+@pytest.mark.parametrize("tables", GREEDY, ids=str)
+def test_13_settings_beyond_what_a_worker_can_bear_are_refused_when_a_study_is_made(site, tables) -> None:
+    body = {"study": {"name": "greedy"}, "items": ITEMS, **tables}
+    reply = site.client.post("/api/studies", json=body, headers=site.owner)
+    assert reply.status_code == 422, reply.text
+    reply = upload(site, settings=json.dumps({"study": {"name": "greedy"}, **tables}))
+    assert reply.status_code == 422, reply.text
+    assert site.storage.studies() == []
+
+
 # --- low -------------------------------------------------------------------------------------------
 
 

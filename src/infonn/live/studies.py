@@ -113,7 +113,7 @@ def serving_for(storage: LiveStorage, record: StudyRecord, items: Sequence[Item]
 def serving_of(record: StudyRecord, spec: Mapping[str, Any], items: Sequence[Item], task: Task) -> Serving:
     """How the [people] table wants questions dealt."""
     people = spec["people"]
-    _check_people(people)
+    _check_catch(people)
     rng = np.random.default_rng()  # which random question a person gets need not be repeatable; it is on record
 
     def draw(purpose: Purpose) -> Iterator[Question]:
@@ -143,20 +143,7 @@ def serving_of(record: StudyRecord, spec: Mapping[str, Any], items: Sequence[Ite
     )
 
 
-_RANGES = {  # [people] key -> smallest and largest value
-    "hold_out": (0.0, 0.9),
-    "at_random": (0.0, 1.0),
-    "overlap": (1, 100),
-    "per_person": (0, 100_000),
-    "lease_s": (1.0, 30 * 86_400.0),
-    "prefetch": (0, 10),
-}
-
-
-def _check_people(people: Mapping[str, Any]) -> None:
-    for key, (low, high) in _RANGES.items():
-        if not low <= people[key] <= high:
-            raise DataError(f"[people] {key} is {people[key]}; it must be from {low} to {high}.")
+def _check_catch(people: Mapping[str, Any]) -> None:
     for entry in people["catch"]:
         position = entry.get("position") if isinstance(entry, Mapping) else None
         if not isinstance(position, int) or position < 0:
