@@ -85,7 +85,7 @@ class Loop:
         if not len(pool):
             return pool, np.empty(0)
         rows, scores = self.strategy.select_with_scores(Situation(pool, belief, answers), size, rng)
-        return pool[rows], scores[rows]
+        return self.task.completed(pool[rows], belief, answers), scores[rows]
 
     def _barred(self, asked: IntArray) -> IntArray:
         return asked if self.never is None else stack_queries([asked, self.never])

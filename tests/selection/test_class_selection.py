@@ -39,7 +39,8 @@ def situation(rng) -> Situation:
     queries[:, 0] = labelled
     answers = Answers(queries, truth[labelled].astype(np.int32), "label")
     belief = Belief(embedding, embedding + rng.normal(0, 0.5, (25, N_ITEMS, 5)), log_probs)
-    pool = LabelTask(N_ITEMS, [f"c{i}" for i in range(N_CLASSES)]).propose(belief, answers, rng)
+    task = LabelTask(N_ITEMS, [f"c{i}" for i in range(N_CLASSES)])
+    pool = task.completed(task.propose(belief, answers, rng), belief, answers)
     return Situation(pool, belief, answers)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from infonn.arrays import Array, FloatArray, IntArray
-from infonn.beliefs import Belief
+from infonn.beliefs import Belief, Examples
 from infonn.errors import DataError
 from infonn.queries import Answers
 from infonn.records import Option
@@ -144,10 +144,18 @@ class Task(Protocol):
 
     def propose(self, belief: Belief, answers: Answers, rng: Generator) -> IntArray: ...
 
-    def options(self, query: IntArray) -> tuple[Option, ...]: ...
+    def completed(self, queries: IntArray, belief: Belief, answers: Answers) -> IntArray:
+        """Chosen queries with their candidates, where `propose` left them out."""
+        ...
 
-    def recall(self, model: Mapping[str, Any]) -> None:
-        """Take up what a stored model knows, as far as options depend on it."""
+    def options(self, query: IntArray, examples: Examples | None = None) -> tuple[Option, ...]:
+        """What a response may be; `examples` stand for options that are no candidates of the query."""
+        ...
+
+    def examples(self, belief: Belief, answers: Answers) -> Examples | None: ...
+
+    def examples_of_model(self, model: Mapping[str, Any]) -> Examples | None:
+        """The examples that a stored model knows."""
         ...
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from infonn.beliefs import Examples
 from infonn.contracts.loop import Task
 from infonn.contracts.storage import LiveStorage, Serving
 from infonn.errors import DataError
@@ -45,7 +46,7 @@ class LiveStudies:
         self._storage = storage
         self._kept: dict[str, tuple[float, LiveStudy]] = {}
         self._parts: dict[str, tuple[tuple[Item, ...], Task]] = {}  # by key: items and task of a study never change
-        self._recalled: dict[str, Any] = {}  # key -> revision of the model its task knows
+        self._examples: dict[str, tuple[Any, Examples | None]] = {}  # key -> revision of the model, its examples
         self._lock = threading.Lock()
 
     def at_hand(self, key: str) -> LiveStudy | None:
@@ -67,8 +68,9 @@ class LiveStudies:
     def forget(self, key: str) -> None:
         """Load this study anew when it is asked for next: it was changed, or is gone."""
         with self._lock:
-            for kept in (self._kept, self._parts, self._recalled):
-                kept.pop(key, None)
+            self._kept.pop(key, None)
+            self._parts.pop(key, None)
+            self._examples.pop(key, None)
 
     def _load(self, record: StudyRecord) -> LiveStudy:
         spec = check_spec(record.spec)
@@ -76,21 +78,20 @@ class LiveStudies:
             items = tuple(self._storage.items(record.name))
             self._parts[record.key] = items, build_task(record.spec, self._storage)
         items, task = self._parts[record.key]
-        if spec["queries"]["kind"] == "label":
-            self._recall(record, task)
-        serving = serving_of(record, spec, items, task)
+        serving = serving_of(record, spec, items, task, self._examples_of(record, task))
         if record.archived or self._is_full(record, spec):  # what is held may still be answered; nothing new is dealt
             serving = replace(serving, per_person=0, practice=(), catch={})
         return LiveStudy(record, spec, items, serving)
 
-    def _recall(self, record: StudyRecord, task: Task) -> None:
-        """Questions drawn here show examples of each class as well: by the model reported last."""
-        reported = self._storage.notes(record.name).get("reported", {}).get("revision")
-        if reported is not None and self._recalled.get(record.key) != reported:
+    def _examples_of(self, record: StudyRecord, task: Task) -> Examples | None:
+        """What questions drawn here show of each class: by the last cold fit."""
+        fitted = self._storage.notes(record.name).get("reported", {}).get("revision")
+        known, examples = self._examples.get(record.key, (None, None))
+        if fitted is not None and fitted != known:
             kept = self._storage.load_model(record.name)
-            if kept is not None:
-                task.recall(kept[1])
-                self._recalled[record.key] = reported
+            examples = None if kept is None else task.examples_of_model(kept[1])
+            self._examples[record.key] = fitted, examples
+        return examples
 
     def _is_full(self, record: StudyRecord, spec: Mapping[str, Any]) -> bool:
         wanted = spec["budget"]["answers"]
@@ -104,13 +105,19 @@ def serving_for(storage: LiveStorage, record: StudyRecord, items: Sequence[Item]
     from infonn.storage.memory import MemoryStorage
 
     kept = storage.items(record.name) if items is None else list(items)
-    rehearsal = MemoryStorage()
-    rehearsal.create_study(record, kept)
+    scratch = MemoryStorage()
+    scratch.create_study(record, kept)
     spec = check_spec(record.spec)
-    return serving_of(record, spec, kept, build_task(record.spec, rehearsal))
+    return serving_of(record, spec, kept, build_task(record.spec, scratch))
 
 
-def serving_of(record: StudyRecord, spec: Mapping[str, Any], items: Sequence[Item], task: Task) -> Serving:
+def serving_of(
+    record: StudyRecord,
+    spec: Mapping[str, Any],
+    items: Sequence[Item],
+    task: Task,
+    examples: Examples | None = None,
+) -> Serving:
     """How the [people] table wants questions dealt."""
     people = spec["people"]
     _check_catch(people)
@@ -123,7 +130,7 @@ def serving_of(record: StudyRecord, spec: Mapping[str, Any], items: Sequence[Ite
             for query in map(tuple, task.first_queries(lot, rng).tolist()):
                 if query not in drawn:
                     drawn.add(query)
-                    yield _question(record, spec, items, task, query, purpose, **used)
+                    yield _question(record, spec, items, task, query, purpose, examples, **used)
 
     def fixed(entry: Mapping[str, Any], purpose: Purpose) -> Question:
         question = _question(record, spec, items, task, _named_query(entry, items), purpose)
@@ -157,9 +164,10 @@ def _question(
     task: Task,
     query: tuple[int, ...],
     purpose: Purpose,
+    examples: Examples | None = None,
     **fields: Any,
 ) -> Question:
-    options = task.options(padded_queries([query], len(query) - 1)[0])
+    options = task.options(padded_queries([query], len(query) - 1)[0], examples)
     whole = tuple(item for item in query if item >= 0)
     order = list(range(len(options)))
     if spec["queries"]["kind"] != "label":  # classes keep their places, so that a hand finds them blind

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import IntArray
-from infonn.beliefs import Belief
+from infonn.beliefs import Belief, Examples
 from infonn.errors import InvalidQueryError
 from infonn.queries import Answers, Kind, all_queries, check_length, check_queries, count_queries, draw_queries, orders
 from infonn.records import Option
@@ -65,10 +65,17 @@ class SimilarityTask:
             return self._fixed
         return draw_queries(self.pool_size, len(self.names), self.candidates, rng)
 
-    def recall(self, model: Mapping[str, Any]) -> None:
-        """Nothing: a comparison shows its own candidates."""
+    def completed(self, queries: IntArray, belief: Belief, answers: Answers) -> IntArray:
+        """As they are: a proposal has its candidates."""
+        return queries
 
-    def options(self, query: IntArray) -> tuple[Option, ...]:
+    def examples(self, belief: Belief, answers: Answers) -> None:
+        """None: a comparison shows its own candidates."""
+
+    def examples_of_model(self, model: Mapping[str, Any]) -> None:
+        """None."""
+
+    def options(self, query: IntArray, examples: Examples | None = None) -> tuple[Option, ...]:
         """The candidates; for a ranking, their orders from nearest to farthest."""
         candidates = [int(item) for item in np.asarray(query)[1:] if item >= 0]
         if self.kind == "nearest":
