@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,8 +42,8 @@ def choose(
     pool = pool[not_among(pool, asked, kind)]
     if not len(pool):
         return pool, np.empty(0)
-    rows, scores = strategy.select_with_scores(Situation(pool, belief, answers), size, rng)
-    return pool[rows], scores[rows]
+    allowed = partial(not_among, asked=asked, kind=kind) if getattr(task, "searchable", False) else None
+    return strategy.choose(Situation(pool, belief, answers), size, rng, allowed)
 
 
 def answers_of(answered: Sequence[Answered], kind: Kind, n_candidates: int) -> Answers:
