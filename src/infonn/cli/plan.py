@@ -36,9 +36,12 @@ def plan(
         Wanted,
         counts_of,
         estimate,
+        gain_at,
+        plan_paces,
         run_plan,
         saving,
     )
+    from infonn.live.outlook import gain_sentences, length_sentences
     from infonn.plots.look import save
     from infonn.plots.planning import Trials, draw_plan
 
@@ -48,6 +51,7 @@ def plan(
     counts = {name: counts_of(curves, name, target) for name in (ACTIVE, RANDOM)}
     estimates = {name: estimate(values) for name, values in counts.items()}
     ratio = saving(counts[ACTIVE], counts[RANDOM])
+    gain, lengths = gain_at(curves, ACTIVE, estimates[ACTIVE].median), plan_paces(wanted)
     title = f"{items} items, {dims} dimensions, {candidates} candidates, {noise:.0%} of answers at random"
     drawn = {
         name: Trials(
@@ -62,6 +66,8 @@ def plan(
         "learner": curves[0].learner,
         "answers_to_target": {name: vars(value) for name, value in estimates.items()},
         "saving": None if ratio is None else vars(ratio),
+        "gain_of_100_more": None if gain is None else vars(gain),
+        "lengths": [{**vars(pace), "nats_per_minute": pace.nats_per_minute} for pace in lengths],
         "curves": [curve.to_json() for curve in curves],
     }
     write_json(out / "plan.json", summary)
@@ -71,6 +77,10 @@ def plan(
         console.print(
             f"{ACTIVE} needs {ratio.ratio:.2f} of random's answers (95 % interval {ratio.low:.2f} to {ratio.high:.2f})."
         )
+    if gain is not None:
+        console.print(" ".join([f"After {gain.n_answers:,} answers:", *gain_sentences(gain)]))
+    for sentence in length_sentences(lengths, candidates):
+        console.print(sentence)
     if len(counts[ACTIVE]) < min(FEWEST, trials):
         console.print(
             f"[yellow]Too few studies for an interval; give it more time: --seconds {3 * seconds:.0f}.[/yellow]"

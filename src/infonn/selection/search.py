@@ -50,9 +50,7 @@ class SwapSearch:
         return found[not_among(found, pool, "nearest")]
 
 
-def climb(
-    queries: IntArray, scores: FloatArray, items: IntArray, swap_scores: SwapScores, most_swaps: int
-) -> IntArray:
+def climb(queries: IntArray, scores: FloatArray, items: IntArray, swap_scores: SwapScores, most_swaps: int) -> IntArray:
     """All queries that were better than where they came from, on every way up: (n, 1 + C), the latest last."""
     queries, scores = queries.copy(), scores.copy()
     found, width = [queries[:0]], queries.shape[1]

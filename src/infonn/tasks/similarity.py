@@ -56,7 +56,7 @@ class SimilarityTask:
 
     @property
     def searchable(self) -> bool:
-        """Whether queries beyond those proposed may be asked: not where they were given, nor where there are no more."""
+        """Whether queries beyond the proposed ones may be asked: not where these were given, or are all there are."""
         return self._fixed is None
 
     def first_queries(self, size: int, rng: Generator) -> IntArray:

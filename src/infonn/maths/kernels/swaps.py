@@ -51,15 +51,16 @@ def _swaps(queries: IntArray, position: int, items: IntArray, shared: Shared) ->
     scores = np.empty((len(queries), len(items)))
 
     def work(first: int, last: int) -> None:
-        _score_swaps(queries[first:last], position, items, *shared, scores[first:last])
+        _score_swaps(queries[first:last], position, items, shared, scores[first:last])
 
     in_threads(work, len(queries), 1, max(1, len(queries)))
     return scores
 
 
 @njit(**OPTIONS)
-def _score_swaps(queries, position, items, places, points, normals, column, n_draws, settings, lapse, tree, n_orders, scores):  # type: ignore[no-untyped-def]  # noqa: E501
+def _score_swaps(queries, position, items, shared, out):  # type: ignore[no-untyped-def]
     """One query after the other: the table has its candidates first, then all items."""
+    places, points, normals, column, n_draws, settings, lapse, tree, n_orders = shared
     n_candidates, block = queries.shape[1] - 1, min(DRAW_BLOCK, n_draws)
     n_own = 1 + n_candidates * places  # row 0 would be padding
     pairs = np.zeros((n_own + len(items) * places, 2), np.int32)
@@ -88,7 +89,7 @@ def _score_swaps(queries, position, items, places, points, normals, column, n_dr
                     slots[c] = own + (c if places > 1 else 0)
                 noise[i] += add_query(table, slots, n, lapse, tree, buffer, sums[i])
         for i in range(len(items)):
-            scores[row, i] = -np.inf if _stands_in(queries[row], items[i]) else nats(sums[i], noise[i], n_draws)
+            out[row, i] = -np.inf if _stands_in(queries[row], items[i]) else nats(sums[i], noise[i], n_draws)
 
 
 @njit(**OPTIONS)
