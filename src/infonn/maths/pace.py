@@ -29,8 +29,8 @@ class Pace:
 def seconds_per_answer(candidates: int, recorded: Mapping[int, float]) -> float:
     """Seconds that an answer takes: as recorded (candidates -> median seconds), else in proportion to the items shown.
 
-    The proportion is that of the recorded length nearest to it; without any, `SECONDS_PER_ITEM`. A person has to look
-    at every candidate, so this is how times grow at most, and it favours short questions.
+    The proportion is that of the recorded length nearest to it; without any, `SECONDS_PER_ITEM`. That a person looks at
+    every item for equally long is an assumption: recorded times of that length replace it.
     """
     if not recorded:
         return SECONDS_PER_ITEM * (1 + candidates)
