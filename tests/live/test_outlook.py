@@ -2,10 +2,14 @@
 
 import numpy as np
 
+from infonn import create_study
+from infonn.beliefs import Belief
 from infonn.contracts.storage import Answered
-from infonn.live.outlook import AccuracyPoint, length_sentences, outlook, recorded_times
+from infonn.live.cold_fits import length_measures
+from infonn.live.outlook import AccuracyPoint, length_sentences, outlook, recorded_times, study_paces
 from infonn.maths.pace import Pace
-from infonn.records import Answer, Question
+from infonn.maths.responses import ResponseSettings
+from infonn.records import Answer, Question, Round
 
 
 def points_of(accuracies, step, n_hold_out=400):
@@ -55,3 +59,20 @@ def test_times_are_medians_by_length_of_answers_in_earnest():
     pairs = [answered((0, 1, 2), seconds) for seconds in np.linspace(1, 3, 21)]
     pairs += [answered((0, 1, 2), 99.0, "skipped"), answered((0, 1, 2), None), answered((0, 1, 2, 3), 5.0)]
     assert recorded_times(pairs) == {2: 2.0}
+
+
+def test_the_latest_fit_and_the_recorded_times_make_the_pace_of_a_study():
+    study = create_study([str(item) for item in range(12)], candidates=2, learner="mds", first=100)
+    storage = study.storage
+    assert study_paces(storage, "study") == []
+    for question in study.ask(20):
+        study.tell(question.id, 0, response_time_s=3.0)
+    draws = np.random.default_rng(0).standard_normal((16, 12, 2))
+    belief = Belief(draws[0], draws, response=ResponseSettings(0.5))
+    storage.add_round("study", Round(0, 20, length_measures(belief, study), 0.0))
+    measured = study_paces(storage, "study")
+    assert [pace.candidates for pace in measured] == [2, 3, 4, 5, 6]
+    assert (measured[0].seconds, measured[0].recorded) == (3.0, True)
+    assert measured[1].seconds == 4.0
+    assert all(pace.nats > 0 for pace in measured)
+    assert length_measures(Belief(draws[0]), study) == {}

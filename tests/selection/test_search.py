@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from infonn import create_study
 from infonn.beliefs import Belief
 from infonn.contracts.loop import Situation, Strategy
 from infonn.maths.responses import ResponseSettings
@@ -162,3 +163,28 @@ def test_only_a_drawn_pool_may_be_left():
     assert SimilarityTask(names, pool_size=100).searchable
     assert not SimilarityTask(names, candidates=2).searchable  # these are all
     assert not SimilarityTask(names, pool=np.array([[0, 1, 2, 3]])).searchable
+
+
+def test_a_study_searches_asks_nothing_twice_and_is_the_same_again():
+    names = [str(item) for item in range(N_ITEMS)]
+
+    def asked():
+        study = create_study(names, strategy={"name": "info_nn", "search": True}, learner="mds", first=5, seed=3)
+        study.task = SimilarityTask(names, pool_size=40)
+        queries = []
+        for size in (5, 1, 1, 4, 1):
+            for question in study.ask(size):
+                queries.append(question.query)
+                study.tell(question.id, question.query[0] % 3)
+        return np.array(queries)
+
+    queries = asked()
+    assert len(np.unique(question_keys(queries, "nearest"))) == len(queries) == 12
+    np.testing.assert_array_equal(queries, asked())
+
+
+def test_five_items_and_a_pool_of_three_are_enough_to_search_from(rng):
+    embedding = rng.standard_normal((5, 1))
+    small = Belief(embedding, embedding + 0.5 * rng.standard_normal((9, 5, 1)), response=ResponseSettings(0.5))
+    found, _, _ = search(small, draw_queries(3, 5, 2, rng))
+    check_queries(found, 5)

@@ -18,9 +18,9 @@ def plan(
     dims: Annotated[int, typer.Option(help="In how many ways they differ.", min=1)] = 2,
     candidates: Annotated[int, typer.Option(help="Candidates in a question.", min=2)] = 3,
     noise: Annotated[float, typer.Option(help="Share of answers given at random.")] = 0.1,
-    target: Annotated[float, typer.Option(help="Share of triplets the embedding should order rightly.")] = 0.9,
-    trials: Annotated[int, typer.Option(help="Studies to simulate, if the time allows.", min=1)] = 20,
-    seconds: Annotated[float, typer.Option(help="Begin no further study beyond this time.")] = 45.0,
+    target: Annotated[float, typer.Option(help="Share of triplets the embedding should order correctly.")] = 0.9,
+    trials: Annotated[int, typer.Option(help="How many studies to simulate, if time allows.", min=1)] = 20,
+    seconds: Annotated[float, typer.Option(help="Start no further simulated study after so many seconds.")] = 45.0,
     seed: Annotated[int, typer.Option(help="Same seed, same studies.", min=0)] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the plot and the numbers.")] = Path("runs/plan"),
 ) -> None:
@@ -52,7 +52,8 @@ def plan(
     estimates = {name: estimate(values) for name, values in counts.items()}
     ratio = saving(counts[ACTIVE], counts[RANDOM])
     gain, lengths = gain_at(curves, ACTIVE, estimates[ACTIVE].median), plan_paces(wanted)
-    title = f"{items} items, {dims} dimensions, {candidates} candidates, {noise:.0%} of answers at random"
+    ways = f"{dims} dimension{'' if dims == 1 else 's'}"
+    title = f"{items} items, {ways}, {candidates} candidates, {noise:.0%} of answers given at random"
     drawn = {
         name: Trials(
             [(curve.queries, curve.measures[MEASURE]) for curve in curves if curve.method == name],
@@ -71,7 +72,7 @@ def plan(
         "curves": [curve.to_json() for curve in curves],
     }
     write_json(out / "plan.json", summary)
-    console.print(f"[bold]{title}[/bold]: answers until {target:.0%} of all triplets are ordered rightly")
+    console.print(f"[bold]{title}[/bold]: answers until {target:.0%} of all triplets are ordered correctly")
     _show(console, wanted, estimates, len(counts[ACTIVE]))
     if ratio is not None:
         console.print(
