@@ -24,12 +24,13 @@ from infonn.oracles.distances import DistanceOracle
 from infonn.oracles.noise import Corrupted
 from infonn.queries import Answers, check_length, count_queries, draw_queries, split_into_triplets
 from infonn.selection.lengths import nats_by_length
-from infonn.specs.registry import DEFAULT_LEARNERS, LEARNERS, STRATEGIES, build_part
-from infonn.specs.settings import SPEC
+from infonn.specs.registry import DEFAULT_LEARNERS, DEFAULT_STRATEGIES, LEARNERS, STRATEGIES, build_part
+from infonn.specs.settings import QueriesTable
 from infonn.tasks.similarity import SimilarityTask
 
 MEASURE = "triplet_accuracy"
-ACTIVE, RANDOM = SPEC["strategy"]["name"], "random"
+ACTIVE, RANDOM = DEFAULT_STRATEGIES["similarity"], "random"
+FIRST = QueriesTable().first
 ENOUGH = 2  # rounds in a row at the target end a trial
 FEWEST = 3  # trials that an interval needs
 CHANCE = 0.5  # of a triplet
@@ -62,7 +63,7 @@ class Wanted:
         if not 0.5 < self.target < 1:
             raise InfonnError(f"The target is {self.target}; it must be above 0.5 (guessing) and below 1.")
         check_length(self.candidates, self.n_items)
-        n_questions, first = count_queries(self.n_items, self.candidates), SPEC["queries"]["first"]
+        n_questions, first = count_queries(self.n_items, self.candidates), FIRST
         if n_questions <= first:
             raise InfonnError(
                 f"{self.n_items} items give {n_questions} different questions with {self.candidates} candidates: ask "
@@ -83,7 +84,7 @@ class Wanted:
     @property
     def most_answers(self) -> int:
         """Where a trial gives up."""
-        return round(4 * self.scale) + SPEC["queries"]["first"]
+        return round(4 * self.scale) + FIRST
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def run_plan(wanted: Wanted, trials: int, seconds: float = math.inf, report: Rep
 
 
 def _per_answers(wanted: Wanted, trial: int, trials: int, report: Report) -> Progress:
-    return lambda round, _: report(trial, trials, SPEC["queries"]["first"] + round * wanted.batch)
+    return lambda round, _: report(trial, trials, FIRST + round * wanted.batch)
 
 
 def setups_of(wanted: Wanted, trial: int) -> list[Setup]:
@@ -142,9 +143,9 @@ def setups_of(wanted: Wanted, trial: int) -> list[Setup]:
             strategy=build_part("Strategy", STRATEGIES, name, {}, context),
             oracle=_people(wanted, exact, seed),
             measures={MEASURE: TripletAccuracy(triplets)},
-            first=SPEC["queries"]["first"],
+            first=FIRST,
             size=wanted.batch,
-            rounds=-(-(wanted.most_answers - SPEC["queries"]["first"]) // wanted.batch),
+            rounds=-(-(wanted.most_answers - FIRST) // wanted.batch),
             until=lambda curve: _at_target(curve, wanted.target),
         )
         for name in (ACTIVE, RANDOM)
@@ -157,7 +158,6 @@ def _context(wanted: Wanted) -> dict[str, Any]:
         "names": [str(item) for item in range(wanted.n_items)],
         "n_items": wanted.n_items,
         "features": None,
-        "n_dims": wanted.n_dims,
         "dims": wanted.n_dims,
         "n_chains": CHAINS,
         "candidates": wanted.candidates,
@@ -173,9 +173,7 @@ def plan_paces(wanted: Wanted) -> list[Pace]:
     """What questions of each length bring in a minute, half-way through a study; nobody's times are known yet."""
     seed = 1000 * wanted.seed
     exact = DistanceOracle(gaussian_points(wanted.n_items, wanted.n_dims, default_rng([seed, 9])))
-    queries = draw_queries(
-        SPEC["queries"]["first"] + round(wanted.scale / 2), wanted.n_items, wanted.candidates, default_rng([seed, 5])
-    )
+    queries = draw_queries(FIRST + round(wanted.scale / 2), wanted.n_items, wanted.candidates, default_rng([seed, 5]))
     answers = Answers(queries, _people(wanted, exact, seed).answer(queries, default_rng([seed, 6])))
     learner = build_part("Learner", LEARNERS, DEFAULT_LEARNERS["similarity", False], {}, _context(wanted))
     belief = learner.fit(answers, default_rng([seed, 4]))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import FloatArray, IntArray
-from infonn.contracts.loop import Situation
+from infonn.contracts.loop import Situation, SwappingPrediction
 from infonn.queries import first_of_each, not_among
 
 SwapScores = Callable[[IntArray, int, IntArray], FloatArray]
@@ -36,16 +36,15 @@ class SwapSearch:
     swaps_per_item: int = 400
 
     def __call__(self, scores: FloatArray, situation: Situation, rng: Generator) -> IntArray:
-        swap_scores: SwapScores | None = getattr(situation.predict, "swap_information", None)
-        pool = situation.pool
-        if swap_scores is None:
+        predict, pool = situation.predict, situation.pool
+        if not isinstance(predict, SwappingPrediction):
             return pool[:0]
         order = np.argsort(-scores, kind="stable")
         order = order[(pool[order] >= 0).all(axis=1)]  # short rows have no place to swap
         order = order[first_of_each(pool[order])]
         items = items_to_try(pool[order], len(situation.belief.embedding), self.most_items)
         starts, heights = pool[order[: self.starts]], scores[order[: self.starts]]
-        found = climb(starts, heights, items, swap_scores, self.swaps_per_item * len(items))
+        found = climb(starts, heights, items, predict.swap_information, self.swaps_per_item * len(items))
         found = found[first_of_each(found)]
         return found[not_among(found, pool, "nearest")]
 

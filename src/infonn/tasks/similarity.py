@@ -47,6 +47,10 @@ class SimilarityTask:
                     f"{self.candidates}. Set candidates = {pool.shape[1] - 1}, or give a pool of that length."
                 )
 
+    @property
+    def n_items(self) -> int:
+        return len(self.names)
+
     @cached_property
     def _fixed(self) -> IntArray | None:
         if self.pool is not None:
