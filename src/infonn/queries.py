@@ -264,6 +264,11 @@ def row_keys(columns: IntArray) -> npt.NDArray[np.uint64]:
 _PADDING = np.uint64(2**64 - 1)  # -1, seen as an unsigned number
 
 
+def first_of_each(queries: IntArray, kind: Kind = "nearest") -> IntArray:
+    """Rows of different questions, the first of each, in their order."""
+    return np.sort(np.unique(question_keys(queries, kind), return_index=True)[1])
+
+
 def not_among(queries: IntArray, asked: IntArray, kind: Kind) -> BoolArray:
     """Which `queries` ask something that none of `asked` asks."""
     if not len(asked):

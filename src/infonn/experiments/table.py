@@ -37,6 +37,7 @@ EXPERIMENTS = {  # name: (module:object, what it shows)
         "Beyond: what each part of the default brings",
     ),
     "beyond-ceilings": ("infonn.experiments.beyond.ceilings:EXPERIMENT", "Beyond: how far the ceilings are"),
+    "beyond-search": ("infonn.experiments.beyond.search:EXPERIMENT", "Beyond: questions searched for, beside a pool"),
     "timing": ("infonn.experiments.paper.timing:EXPERIMENT", "Seconds to score all queries of one reference"),
 }
 

@@ -199,7 +199,7 @@ def create_study(
     )
 
 
-_STEPS = {"learner": "fit", "strategy": "select_with_scores"}
+_STEPS = {"learner": "fit", "strategy": "choose"}
 
 
 def _table_of(kind: str, part: Any) -> dict[str, Any]:

@@ -40,7 +40,12 @@ class SimilarityTask:
         if self.kind == "label":
             raise InvalidQueryError('A similarity task asks "nearest" or "ranking"; for "label" use task="labels".')
         if self.pool is not None:
-            check_queries(self.pool, len(self.names))
+            pool = check_queries(self.pool, len(self.names))
+            if pool.shape[1] != 1 + self.candidates:
+                raise InvalidQueryError(
+                    f"The pool's queries have {pool.shape[1] - 1} candidates, and the study's questions have "
+                    f"{self.candidates}. Set candidates = {pool.shape[1] - 1}, or give a pool of that length."
+                )
 
     @property
     def n_items(self) -> int:
@@ -49,9 +54,14 @@ class SimilarityTask:
     @cached_property
     def _fixed(self) -> IntArray | None:
         if self.pool is not None:
-            return self.pool
+            return np.asarray(self.pool, np.int32)
         few = count_queries(len(self.names), self.candidates) <= self.pool_size
         return all_queries(len(self.names), self.candidates) if few else None
+
+    @property
+    def searchable(self) -> bool:
+        """Whether queries beyond the proposed ones may be asked: not where these were given, or are all there are."""
+        return self._fixed is None
 
     def first_queries(self, size: int, rng: Generator) -> IntArray:
         """Random queries, before anything is known."""

@@ -17,7 +17,7 @@ from infonn.contracts.storage import changed_spec
 from infonn.datasets.items import ItemSet
 from infonn.errors import DataError, InfonnError, StudyError
 from infonn.formats import bundle
-from infonn.live.outlook import AccuracyPoint, ForecastOut, outlook
+from infonn.live.outlook import AccuracyPoint, ForecastOut, outlook, study_paces
 from infonn.live.people import PersonOut, people_table
 from infonn.live.status import StatusOut, study_status
 from infonn.live.studies import serving_for
@@ -352,8 +352,9 @@ def _estimate(measured: Mapping[str, float], sort: str) -> Estimate:
 @router.get("/studies/{name}/forecast", dependencies=[Owner])
 def forecast(record: Stored, server: ServerOf) -> ForecastOut:
     """How many more answers? Where the accuracy curve is going, and whether it pays to ask on."""
-    measured = accuracy(record, server)
-    return outlook(measured.points, measured.chance, record.spec.get("budget", {}).get("answers", 0))
+    measured, spec = accuracy(record, server), check_spec(record.spec)
+    goal, candidates = record.spec.get("budget", {}).get("answers", 0), spec["queries"]["candidates"]
+    return outlook(measured.points, measured.chance, goal, study_paces(server.storage, record.name), candidates)
 
 
 @router.get("/studies/{name}/embedding", dependencies=[Owner])
