@@ -131,6 +131,14 @@ def test_mnist_runs_under_both_recipes_and_goes_on_from_what_is_finished(tiny, t
     assert again["curves"] == results["curves"]
 
 
+def test_few_labels_are_trained_on_for_as_many_steps_as_many():
+    piece, official = (cifar10.SVHN.settings(preset) for preset in ("paper", "official"))
+    assert piece["recipes"] == (cifar10.FEW,)
+    recipe = cifar10.few_pictures(piece["steps"])
+    assert recipe.n_steps(100) == recipe.n_steps(500) == 600
+    assert official["recipes"] == (labelling.STRONG,)  # the paper's sizes keep the recipe of CIFAR-10
+
+
 def test_cifar10_shares_its_first_network_between_methods(tiny, tmp_path, monkeypatch):
     from infonn.learners.classifiers.torch_classifier import ModuleClassifier
 

@@ -198,6 +198,7 @@ def _check_device(device: str) -> None:
             raise MissingPartError(f'Device "{device}" needs torch: pip install "infonn[deep]".') from None
         if not torch.cuda.is_available():
             raise InfonnError(f'Device "{device}" was asked for, and torch finds no GPU here. Use --device cpu.')
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # sums in one order: a second run gives the same
 
 
 def machine(device: str) -> dict[str, Any]:
