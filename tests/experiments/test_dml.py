@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from infonn.experiments.paper import deep_metric, dml_admissions, dml_food73, dml_maps, dml_synthetic
+from infonn.experiments.paper import deep_metric, dml_admissions, dml_food73, dml_maps, dml_synthetic, dml_variants
 from infonn.experiments.statistics import paired_difference
 from infonn.experiments.sweep import Plan, run_experiment
 from infonn.experiments.trial import Curve, run_setups, stacks
@@ -48,6 +48,30 @@ def test_triplets_of_a_pool_ask_in_ascending_order_and_answer_as_the_queries_did
     apart = deep_metric.as_triplets(answers)
     assert apart.queries.tolist() == [[0, 2, 3], [0, 1, 2]]
     assert {tuple(row) for row in split_into_triplets(apart)} == {(0, 2, 3), (0, 2, 1)}
+
+
+@pytest.mark.parametrize("experiment", [dml_variants.SYNTHETIC, dml_variants.FOOD])
+def test_variants_change_what_they_say_and_nothing_else(experiment):
+    settings = {**experiment.presets["smoke"], **TINY, "n_validation": 200}
+    settings.pop("trials")
+    built = {
+        name: [setup for setup in experiment.build(Plan(settings), 3) if setup.settings == {"variant": name}]
+        for name in settings["variants"]
+    }
+    for name, setups in built.items():
+        assert [setup.method for setup in setups] == list(deep_metric.METHODS)
+        learner = setups[0].learner
+        assert learner.standardise == ("raw" not in name)
+        assert (learner.validation is not None) == ("validation" in name)
+        np.testing.assert_array_equal(setups[0].task.pool, built["raw features"][0].task.pool)  # the same questions
+    validation = built["published validation"][0].learner.validation
+    assert 390 <= len(validation) <= 400  # two triplets a query; a query of the pool or the test is left out
+
+
+def test_contradictions_count_once_each_however_many_said_so():
+    said = Answers(np.array([[0, 1, 2]] * 3, np.int32), np.array([0, 0, 1], np.int32))
+    assert deep_metric.as_triplets(said).responses.tolist() == [0, 0, 1]
+    assert sorted(deep_metric.as_triplets(said, each_once=True).responses.tolist()) == [0, 1]
 
 
 def test_unseen_triplets_are_in_no_training_query():

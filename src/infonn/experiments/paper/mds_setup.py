@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.random import Generator, default_rng
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
-from infonn.contracts.loop import Strategy
+from infonn.contracts.loop import Learner, Strategy
 from infonn.datasets.synthetic import gaussian_points
 from infonn.experiments.statistics import mean_level, paired_curves, paired_difference, pick
 from infonn.experiments.sweep import Plan
@@ -41,8 +42,54 @@ NOTES = (
 )
 
 
+@dataclass(frozen=True)
+class Restarted:
+    """MDS whose every fit begins where the first one did, not where the last one ended; mu goes on diminishing."""
+
+    mds: MDS
+
+    def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
+        if start is None or start.state is None:
+            start = Belief(rng.random((self.mds.n_items, self.mds.n_dims)), state={"round": np.array(0)})
+            begun = start.embedding
+        else:
+            begun = start.state["begun"]
+        belief = self.mds.fit(answers, rng, replace(start, embedding=begun))
+        return replace(belief, state={**(belief.state or {}), "begun": begun})
+
+
+@dataclass(frozen=True)
+class UnitVariance:
+    """MDS whose places are rescaled after every fit, so that their coordinates have variance 1; mu with them."""
+
+    mds: MDS
+
+    def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
+        belief = self.mds.fit(answers, rng, start)
+        assert belief.response is not None
+        deviation = float(belief.embedding.std())
+        response = replace(belief.response, mu=belief.response.mu / deviation)
+        return replace(belief, embedding=belief.embedding / deviation, response=response)
+
+
+AS_PRINTED = "as printed"
+READINGS: dict[str, Callable[[MDS], Learner]] = {
+    AS_PRINTED: lambda mds: mds,
+    "each fit starts again": Restarted,
+    "unit variance": UnitVariance,
+}
+
+
 def mds_setup(
-    plan: Plan, trial: int, *, active: bool, candidates: int, n_dims: int, kind: Kind = "nearest", method: str
+    plan: Plan,
+    trial: int,
+    *,
+    active: bool,
+    candidates: int,
+    n_dims: int,
+    kind: Kind = "nearest",
+    method: str,
+    reading: str = AS_PRINTED,
 ) -> Setup:
     """One curve: queries of one length and kind, chosen or random, in `n_dims` dimensions."""
     seed = plan.seed_of(trial)
@@ -52,10 +99,11 @@ def mds_setup(
     return Setup(
         method=method,
         learner_name="mds",
-        settings={"candidates": candidates, "dims": n_dims, "kind": kind},
+        settings={"candidates": candidates, "dims": n_dims, "kind": kind}
+        | ({} if reading == AS_PRINTED else {"reading": reading}),
         trial=trial,
         seed=seed,
-        learner=MDS(ITEMS, n_dims),
+        learner=READINGS[reading](MDS(ITEMS, n_dims)),
         task=_task(candidates, kind, every=active),
         strategy=_strategy(active, kind, plan.settings["draws"]),
         oracle=oracle,
