@@ -46,14 +46,14 @@ def test_labels_to_a_target_count_the_first_ones():
 
 
 def test_claims_follow_from_the_curves():
-    curves = [curve("good", t, [0.5, 0.8 + t / 100, 0.9]) for t in range(4)]
-    curves += [curve("bad", t, [0.5, 0.7 + t / 100, 0.8]) for t in range(4)]
+    curves = [curve("good", t, [0.5, 0.8 + t / 100, 0.9]) for t in range(5)]
+    curves += [curve("bad", t, [0.5, 0.7 + t / 100, 0.8]) for t in range(5)]
     difference = compare(curves, RECIPE, "good", "bad")
     assert difference.mean == pytest.approx(0.1)
     assert outperforms(curves, RECIPE, "good", ["bad"])[0] is True
     assert outperforms(curves, RECIPE, "bad", ["good"])[0] is False
     assert outperforms(curves, RECIPE, "good", ["bad", "missing"])[0] is None
-    assert outperforms(curves[:1] + curves[4:5], RECIPE, "good", ["bad"])[0] is None  # one trial cannot tell
+    assert outperforms(curves[:1] + curves[5:6], RECIPE, "good", ["bad"])[0] is None  # one trial cannot tell
     assert within(curves, RECIPE, "good", "bad", 0.11)[0] is True
     assert within(curves, RECIPE, "good", "bad", 0.05)[0] is False
     assert target_claim(curves, RECIPE, 0.75, 45, "x", "text").holds is True

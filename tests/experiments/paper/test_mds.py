@@ -104,7 +104,16 @@ def test_timing_stands_beside_the_papers_numbers(tmp_path) -> None:
 def curves_of(method, level, dims=2):
     noise = np.random.default_rng(0).normal(0, 0.01, (8, 5))
     return [
-        Curve(method, "mds", {"dims": dims, "candidates": 3}, trial, trial, [20] * 5, [40] * 5, {"tau": list(row)})
+        Curve(
+            method,
+            "mds",
+            {"dims": dims, "candidates": 3},
+            trial,
+            trial,
+            list(range(20, 25)),
+            list(range(40, 50, 2)),
+            {"tau": list(row)},
+        )
         for trial, row in enumerate(noise + level)
     ]
 
@@ -113,5 +122,5 @@ def curves_of(method, level, dims=2):
 def test_claims_follow_the_curves(gain, holds) -> None:
     curves = curves_of("Info-NN-3", 0.5 + gain) + curves_of("Random-NN-3", 0.5)
     entry = compare(curves, 2, "Info-NN-3", "Random-NN-3")
-    assert entry["mean"] == pytest.approx(gain)
+    assert entry.mean == pytest.approx(gain)
     assert mds_random.claims(curves)[0].holds is holds

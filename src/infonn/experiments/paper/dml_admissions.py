@@ -138,7 +138,7 @@ def claims(curves: Sequence[Curve]) -> list[Claim]:
                         claim_id(name, f"info_nn_best_{measure}_per_{unit}"),
                         f"{name}: Info-NN has the best {title} per {unit}.",
                         WHERE if measure in ("recall_at_1", "top_fraction_at_21") else "Appendix, additional results",
-                        **better_than(own, others, measure, axis),
+                        *better_than(own, others, measure, axis),
                     )
                 )
     return found

@@ -117,7 +117,7 @@ def claims(curves: Sequence[Curve]) -> list[Claim]:
         "Food73: Info-NN separates savory from sweet dishes better than Batch-Euclidean and Batch-Centroid "
         "(share of the 5 nearest dishes on the same side), per triplet.",
         "Figures of the food embeddings",
-        **better_than(curves, BATCH_METHODS, PURITY, "triplets"),
+        *better_than(curves, BATCH_METHODS, PURITY, "triplets"),
     )
     unseen = accuracy_claims(curves, "Food73, unseen triplets", UNSEEN_ACCURACY)
     return [*accuracy_claims(curves, "Food73"), *unseen, separated]

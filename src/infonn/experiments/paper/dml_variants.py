@@ -66,7 +66,7 @@ def claims(dataset: str) -> Callable[[Sequence[Curve]], list[Claim]]:
                         claim_id(dataset, f"{variant} info_nn_beats_{who}_per_triplet"),
                         f"{dataset}, {variant}: Info-NN is better than {' and '.join(others)} per triplet.",
                         WHERE,
-                        **better_than(own, others, ACCURACY, "triplets"),
+                        *better_than(own, others, ACCURACY, "triplets"),
                     )
                 )
         return made

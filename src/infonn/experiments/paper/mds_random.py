@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from infonn.experiments.figures import lines
-from infonn.experiments.paper.mds_setup import ALIKE, AS_PRINTED, NOTES, READINGS, all_above, compare, mds_setup, within
+from infonn.experiments.judging import above, within
+from infonn.experiments.paper.mds_setup import ALIKE, AS_PRINTED, NOTES, READINGS, compare, mds_setup
 from infonn.experiments.statistics import pick
 from infonn.experiments.sweep import Claim, Experiment, Plan
 from infonn.experiments.trial import Curve, Setup
@@ -60,22 +61,19 @@ def claims(curves: Sequence[Curve]) -> list[Claim]:
             "active-beats-random",
             "For all query sizes the learned embedding is significantly better when queries are chosen.",
             WHERE,
-            all_above(active),
-            active,
+            *above(active),
         ),
         Claim(
             "small-active-beats-large-random",
             "Info-NN-3 exceeds randomly selected queries of sizes 4 and 5.",
             WHERE,
-            all_above(smaller),
-            smaller,
+            *above(smaller),
         ),
         Claim(
             "random-sizes-alike",
             f"Randomly selected queries of sizes 3, 4 and 5 all perform similarly (here: mean tau within {ALIKE}).",
             WHERE,
-            within(alike, ALIKE),
-            alike,
+            *within(alike, ALIKE),
         ),
     ]
 

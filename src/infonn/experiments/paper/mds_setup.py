@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator, default_rng
@@ -14,12 +13,14 @@ from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
 from infonn.contracts.loop import Learner, Strategy
 from infonn.datasets.synthetic import gaussian_points
-from infonn.experiments.statistics import mean_level, paired_curves, paired_difference, pick
+from infonn.experiments import judging
+from infonn.experiments.statistics import pick
 from infonn.experiments.sweep import Plan
 from infonn.experiments.trial import Curve, Setup
 from infonn.learners.mds import MDS
 from infonn.maths.accuracy import kendall_taus, true_order_signs
 from infonn.maths.distances import pairwise_distances
+from infonn.maths.paired import PairedDifference
 from infonn.oracles.distances import DistanceOracle
 from infonn.queries import Answers, Kind, all_queries
 from infonn.selection.strategies import info_nn_distances, info_ranking, random
@@ -27,7 +28,6 @@ from infonn.tasks.similarity import SimilarityTask
 
 ITEMS, FIRST = 20, 20
 ALIKE = 0.03  # a difference of tau that we call none
-FEWEST = 5  # trials below which a claim is left open
 
 NOTES = (
     "100 active rounds of one query after 20 random ones; the paper gives the 20 but not the number of rounds.",
@@ -152,36 +152,6 @@ def tau_against(truth: FloatArray) -> Callable[[Belief], float]:
 # --- judging claims ----------------------------------------------------------------------------------
 
 
-def compare(curves: Sequence[Curve], n_dims: int, first: str, second: str) -> dict[str, Any]:
-    """Tau averaged over the active rounds, first minus second, paired by trial, with a 95 % interval."""
-    left, right = paired_curves(pick(curves, first, dims=n_dims), pick(curves, second, dims=n_dims))
-    if len(left) < FEWEST:
-        return {"mean": None, "low": None, "high": None, "wins": None, "trials": len(left)}
-    levels = [[mean_level(curve, "tau") for curve in side] for side in (left, right)]
-    difference = paired_difference(levels[0], levels[1])
-    return {
-        "mean": round(difference.mean, 4),
-        "low": round(difference.low, 4),
-        "high": round(difference.high, 4),
-        "wins": round(difference.wins, 4),
-        "trials": difference.n,
-    }
-
-
-def _known(evidence: Mapping[str, Mapping[str, Any]]) -> bool:
-    return bool(evidence) and all(entry["mean"] is not None for entry in evidence.values())
-
-
-def all_above(evidence: Mapping[str, Mapping[str, Any]]) -> bool | None:
-    """Whether every interval lies above 0; None where there is too little to tell by."""
-    return all(entry["low"] > 0 for entry in evidence.values()) if _known(evidence) else None
-
-
-def within(evidence: Mapping[str, Mapping[str, Any]], margin: float) -> bool | None:
-    """Whether no mean difference is larger than `margin`, up or down."""
-    return all(abs(entry["mean"]) <= margin for entry in evidence.values()) if _known(evidence) else None
-
-
-def not_below(evidence: Mapping[str, Mapping[str, Any]], margin: float) -> bool | None:
-    """Whether no mean difference is more than `margin` below 0."""
-    return all(entry["mean"] >= -margin for entry in evidence.values()) if _known(evidence) else None
+def compare(curves: Sequence[Curve], n_dims: int, first: str, second: str) -> PairedDifference | None:
+    """Tau averaged over the active rounds, first minus second, paired by trial."""
+    return judging.compare(pick(curves, first, dims=n_dims), pick(curves, second, dims=n_dims), "tau")
