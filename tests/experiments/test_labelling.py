@@ -12,10 +12,10 @@ from infonn.experiments.paper.labelling import (
     labels_table,
     labels_to,
     median_labels_to,
+    not_below,
     outperforms,
     strategy_named,
     target_claim,
-    within,
 )
 from infonn.experiments.sweep import run_experiment
 from infonn.experiments.table import EXPERIMENTS, experiment_named
@@ -54,8 +54,8 @@ def test_claims_follow_from_the_curves():
     assert outperforms(curves, RECIPE, "bad", ["good"])[0] is False
     assert outperforms(curves, RECIPE, "good", ["bad", "missing"])[0] is None
     assert outperforms(curves[:1] + curves[5:6], RECIPE, "good", ["bad"])[0] is None  # one trial cannot tell
-    assert within(curves, RECIPE, "good", "bad", 0.11)[0] is True
-    assert within(curves, RECIPE, "good", "bad", 0.05)[0] is False
+    assert not_below(curves, RECIPE, "bad", "good", 0.11)[0] is True
+    assert not_below(curves, RECIPE, "bad", "good", 0.05)[0] is False
     assert target_claim(curves, RECIPE, 0.75, 45, "x", "text").holds is True
     assert target_claim(curves, RECIPE, 0.95, 200, "x", "text").holds is False
     assert "never" in labels_table(curves, (0.75, 0.95))

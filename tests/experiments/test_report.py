@@ -199,6 +199,7 @@ def test_several_claims_are_summed_up_in_a_word() -> None:
     assert tally([failed]) == "does not hold"
     assert tally([held, held]) == "holds (2 tests)"
     assert tally([held, held, failed, undecided]) == "in part: 2 hold, 1 does not, 1 open"
+    assert tally([undecided, undecided]) == "undecided (2 tests)"
     assert tally([failed, undecided]) == "no test holds: 1 does not, 1 open"
 
 

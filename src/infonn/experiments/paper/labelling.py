@@ -195,9 +195,9 @@ def outperforms(
     return judging.above({other: compare(curves, learner, ours, other, low, high) for other in others})
 
 
-def within(curves: Sequence[Curve], learner: str, first: str, second: str, margin: float) -> judging.Judgement:
-    """Whether two methods differ by at most `margin` on average."""
-    return judging.within({"": compare(curves, learner, first, second)}, margin)
+def not_below(curves: Sequence[Curve], learner: str, first: str, second: str, margin: float) -> judging.Judgement:
+    """Whether the first method is at most `margin` below the second on average."""
+    return judging.not_below({"": compare(curves, learner, first, second)}, margin)
 
 
 def target_claim(

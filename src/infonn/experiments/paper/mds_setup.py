@@ -50,7 +50,7 @@ class Restarted:
 
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
         if start is None or start.state is None:
-            start = Belief(rng.random((self.mds.n_items, self.mds.n_dims)), state={"round": np.array(0)})
+            start = Belief(rng.random((self.mds.n_items, self.mds.dims)), state={"round": np.array(0)})
             begun = start.embedding
         else:
             begun = start.state["begun"]

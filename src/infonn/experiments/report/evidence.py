@@ -178,7 +178,7 @@ def tally(claims: Sequence[Mapping[str, Any]]) -> str:
         return "not run"
     if len(claims) == 1:
         return verdicts[0]
-    if held in (0, len(claims)) and held + failed == len(claims):
+    if held in (0, len(claims)) and failed in (0, len(claims)):
         return f"{verdicts[0]} ({len(claims)} tests)"
     parts = ((held, "holds", "hold"), (failed, "does not", "do not"), (len(claims) - held - failed, "open", "open"))
     counted = ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in parts if n)
