@@ -28,10 +28,12 @@ def sentences_table(results: Mapping[str, Result]) -> Table:
     rows = []
     for sentence in SENTENCES:
         tested = sentence.tested_by(results)
-        names = dict.fromkeys(result.name for result, _ in tested)
-        where = ", ".join(f"[{name}](#{name})" for name in names)
+        held: dict[str, list[bool]] = {}
+        for result, claim in tested:
+            held.setdefault(result.name, []).append(claim["holds"] is True)
+        where = ", ".join(f"[{name}](#{name}) {sum(each)}/{len(each)}" for name, each in held.items())
         rows.append((sentence.text, tally([claim for _, claim in tested]), where, sentence.theirs))
-    return Table(("the paper says", "here", "tested in", "the authors' program"), tuple(rows))
+    return Table(("the paper says", "here", "tested in (holds / tests)", "the authors' program"), tuple(rows))
 
 
 def counts_of(result: Result) -> tuple[str, ...]:
