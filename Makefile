@@ -29,6 +29,7 @@ lint: setup
 	$(BIN)/ruff check src tests
 	$(BIN)/ruff format --check src tests
 	$(BIN)/mypy
+	$(BIN)/oxlint --deny-warnings src/infonn/web/static
 
 test: lint
 	$(BIN)/python -m pytest -m "not slow and not data" -n 2

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import infonn
-from infonn import create_study
+from infonn import compare, create_study
 from infonn.beliefs import Belief
 from infonn.contracts.loop import Strategy
 from infonn.errors import DataError
@@ -81,6 +81,13 @@ def test_an_experiment_refuses_a_learner_that_leaves_items_out(tmp_path) -> None
         )
         with pytest.raises(DataError, match=SENTENCE):
             run_experiment(experiment, "smoke", folder=tmp_path / type(learner).__name__)
+
+
+def test_a_comparison_refuses_a_learner_that_leaves_items_out() -> None:
+    places = np.arange(2.0 * N).reshape(N, 2)
+    for learner in (TooFew(), TooFewStacked()):
+        with pytest.raises(DataError, match=SENTENCE):
+            compare(places, strategies=["random"], learners={"too few": learner}, trials=1)
 
 
 def test_the_worker_says_that_a_learner_leaves_items_out(monkeypatch) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from infonn.beliefs import Belief
+    from infonn.comparison import Comparison, compare
     from infonn.contracts.loop import Strategy
     from infonn.datasets.items import ItemSet, load_items
     from infonn.errors import InfonnError
@@ -32,6 +33,7 @@ __all__ = [
     "Answer",
     "Answers",
     "Belief",
+    "Comparison",
     "InfonnError",
     "Item",
     "ItemSet",
@@ -39,6 +41,7 @@ __all__ = [
     "ResponseSettings",
     "Strategy",
     "Study",
+    "compare",
     "create_study",
     "load_items",
     "load_study",
@@ -50,6 +53,7 @@ _HOMES = {
     "Answer": "records",
     "Answers": "queries",
     "Belief": "beliefs",
+    "Comparison": "comparison",
     "InfonnError": "errors",
     "Item": "records",
     "ItemSet": "datasets.items",
@@ -57,6 +61,7 @@ _HOMES = {
     "ResponseSettings": "maths.responses",
     "Strategy": "contracts.loop",
     "Study": "study",
+    "compare": "comparison",
     "create_study": "specs.build",
     "load_items": "datasets.items",
     "load_study": "specs.build",

@@ -244,6 +244,13 @@ def question_keys(queries: IntArray, kind: Kind) -> npt.NDArray[np.uint64]:
     return row_keys(columns)
 
 
+def question_key(query: Sequence[int], kind: Kind) -> str:
+    """The same for one query, as a text that a storage can keep: the reference, then its candidates in order."""
+    if kind == "label":
+        return str(query[0])
+    return f"{query[0]}:{','.join(map(str, sorted(query[1:])))}"
+
+
 def row_keys(columns: IntArray) -> npt.NDArray[np.uint64]:
     """One number per row, padding aside: a 64-bit hash, the same for two different rows with a chance near 1e-19."""
     keys = np.zeros(len(columns), np.uint64)
@@ -267,6 +274,13 @@ def not_among(queries: IntArray, asked: IntArray, kind: Kind) -> BoolArray:
 
 
 # --- triplets --------------------------------------------------------------------------------------
+
+
+def check_labels(answers: Answers) -> Answers:
+    """Refuse answers that are no labels: a classifier would take the positions of candidates for classes."""
+    if answers.kind != "label":
+        raise InvalidQueryError(f'A classifier learns from label answers, and these are of kind "{answers.kind}".')
+    return answers
 
 
 def split_into_triplets(answers: Answers) -> IntArray:
@@ -312,13 +326,6 @@ def draw_from_triplets(triplets: IntArray, n: int, n_candidates: int, rng: Gener
     order = np.argsort(found[:, 1:], axis=1, kind="stable")
     queries = np.hstack([found[:, :1], np.take_along_axis(found[:, 1:], order, axis=1)])
     return Answers(queries, np.argmin(order, axis=1).astype(np.int32))
-
-
-def count_triplet_queries(triplets: IntArray, n_candidates: int) -> int:
-    """How many NN answers `queries_from_triplets` would list."""
-    ordered = _distinct_triplets(triplets)
-    pairs = np.unique(ordered[:, 0].astype(np.int64) << 32 | ordered[:, 1], return_counts=True)[1]
-    return sum(math.comb(int(size), n_candidates - 1) for size in pairs)
 
 
 def _distinct_triplets(triplets: IntArray) -> IntArray:

@@ -1,7 +1,5 @@
 """Each measure against a brute-force twin."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +9,6 @@ from scipy.stats import kendalltau
 from infonn.maths.accuracy import (
     aggregate_kendall_tau,
     kendall_taus,
-    knn_accuracy,
     recall_at,
     top_fraction_at,
     triplet_accuracy,
@@ -79,18 +76,3 @@ def test_recall_and_top_fraction_are_plain_counts(rng) -> None:
         assert top_fraction_at(points, classes == 2, k) == pytest.approx(np.mean(shares))
     with pytest.raises(ValueError, match="between 1 and 24"):
         recall_at(points, classes, 25)
-
-
-@pytest.mark.parametrize("k", [1, 4, 7])
-def test_neighbours_vote_and_the_nearest_breaks_ties(k, rng) -> None:
-    points, classes = rng.normal(size=(40, 2)), rng.integers(0, 3, 40)
-    labelled, labels = rng.normal(size=(30, 2)), rng.integers(0, 3, 30)
-    right = 0
-    for point, own in zip(points, classes):
-        nearest = labels[np.argsort(((labelled - point) ** 2).sum(1))[:k]]
-        counts = Counter(nearest.tolist())
-        most = max(counts.values())
-        right += own == next(c for c in nearest if counts[int(c)] == most)
-    assert knn_accuracy(points, classes, labelled, labels, k, chunk=7) == pytest.approx(right / 40)
-    with pytest.raises(ValueError, match="between 1 and 30"):
-        knn_accuracy(points, classes, labelled, labels, 31)

@@ -1,9 +1,11 @@
 """Maps: the plane keeps what it can, and labels never lie on each other."""
 
+import sys
+
 import numpy as np
 import pytest
 
-from infonn.errors import DataError
+from infonn.errors import DataError, MissingPartError
 from infonn.plots.labels import place_labels, short
 from infonn.plots.look import save
 from infonn.plots.maps import draw_map, draw_maps, project
@@ -71,3 +73,9 @@ def test_a_map_shows_names_groups_and_values(rng, tmp_path) -> None:
     grouped = draw_map(points, groups=np.arange(12) % 3, group_names=["a", "b", "c"], title="Classes")
     assert [text.get_text() for text in grouped.axes[0].get_legend().get_texts()] == ["a", "b", "c"]
     assert len(draw_map(points).axes[0].collections) == 1
+
+
+def test_a_map_by_umap_says_how_to_get_it(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "umap", None)
+    with pytest.raises(MissingPartError, match=r'UMAP maps need umap-learn: pip install "infonn\[maps\]"\.'):
+        project(np.eye(5), "umap")

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+_SECRET = "the secret of servers that last as long as a test"  # so that several share one storage
+
 
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -25,7 +27,7 @@ class Process:
 
     def __init__(self, words: list[str], log: Path, environment: dict[str, str] | None = None) -> None:
         self.words, self.log = words, log
-        self.environment = {**os.environ, **(environment or {})}
+        self.environment = {**os.environ, "INFONN_SECRET": _SECRET, **(environment or {})}
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Self:

@@ -23,6 +23,8 @@ ENTRIES = {
     "joint_batch": "infonn.bench.posterior:joint_batch",
     "label_select": "infonn.bench.labels:label_select",
     "label_select_1m": "infonn.bench.labels:label_select_1m",
+    "label_ask": "infonn.bench.labels:label_ask",
+    "label_ask_1m": "infonn.bench.labels:label_ask_1m",
     "batchbald": "infonn.bench.labels:batchbald",
 }
 

@@ -20,9 +20,10 @@ app = typer.Typer(
 )
 
 # Each of these has `register(app)`: the groups, in the order in which `infonn --help` shows them.
-GROUPS = ["demo", "run", "parts", "serve", "study", "label", "plan", "reproduce", "report", "bench"]
+GROUPS = ["demo", "run", "compare", "parts", "serve", "study", "label", "plan", "reproduce", "report", "bench"]
 
-EXTRAS = {"torch": "deep", "psycopg": "postgres", "pyarrow": "parquet"}  # module -> what to install of infonn
+# module -> what to install of infonn
+EXTRAS = {"torch": "deep", "psycopg": "postgres", "pyarrow": "parquet", "umap": "maps"}
 
 for _group in GROUPS:
     importlib.import_module(f"infonn.cli.{_group}").register(app)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from infonn.records import Round
 
@@ -18,3 +19,34 @@ def watched(rounds: Iterable[Round], total: int, name: str) -> Iterator[Round]:
             latest = "  ".join(f"{measure} {value:.3f}" for measure, value in round.measures.items())
             progress.update(task, advance=1, latest=f"{round.n_answers} answers  {latest}")
             yield round
+
+
+class CurveBars:
+    """Two bars: curves of the experiment, and rounds of what is running now."""
+
+    def __init__(self, console: Any) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import TimeRemainingColumn as Remaining
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            Remaining(),
+        )
+        self.progress = Progress(*columns, console=console)
+        self.curves = self.progress.add_task("curves", total=None)
+        self.rounds = self.progress.add_task("rounds", total=None)
+
+    def __enter__(self) -> CurveBars:
+        self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
+
+    def report(self, done: int, total: int, round: int, rounds: int) -> None:
+        share = round / rounds if rounds else 0.0
+        self.progress.update(self.curves, completed=done + share * (done < total), total=total)
+        self.progress.update(self.rounds, completed=round, total=rounds or None, visible=rounds > 0)

@@ -36,13 +36,14 @@ def reproduce(
         _list(console)
         return
 
+    from infonn.cli.progress import CurveBars
     from infonn.experiments.sweep import run_experiment
     from infonn.experiments.table import EXPERIMENTS, experiment_named
 
     def run(one: str, folder: Path, place: str = "") -> None:
         experiment = experiment_named(one)
         console.print(f"[bold]{place}{experiment.title}[/bold]  ({experiment.where})")
-        with _Bars(console) as bars:
+        with CurveBars(console) as bars:
             results = run_experiment(
                 experiment,
                 preset,
@@ -103,37 +104,6 @@ def _list(console: Any) -> None:
         minutes = " / ".join(f"{experiment.minutes[preset]:g}" for preset in ("smoke", "paper"))
         table.add_row(name, title, figures_of(name) or "beyond it", minutes)
     console.print(table)
-
-
-class _Bars:
-    """Two bars: curves of the experiment, and rounds of what is running now."""
-
-    def __init__(self, console: Any) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-        from rich.progress import TimeRemainingColumn as Remaining
-
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            Remaining(),
-        )
-        self.progress = Progress(*columns, console=console)
-        self.curves = self.progress.add_task("curves", total=None)
-        self.rounds = self.progress.add_task("rounds", total=None)
-
-    def __enter__(self) -> _Bars:
-        self.progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.progress.stop()
-
-    def report(self, done: int, total: int, round: int, rounds: int) -> None:
-        share = round / rounds if rounds else 0.0
-        self.progress.update(self.curves, completed=done + share * (done < total), total=total)
-        self.progress.update(self.rounds, completed=round, total=rounds or None, visible=rounds > 0)
 
 
 def _summary(console: Any, results: dict[str, Any]) -> None:

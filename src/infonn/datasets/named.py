@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import default_rng
 
-from infonn.arrays import FloatArray
+from infonn.arrays import FloatArray, IntArray
 from infonn.datasets.items import ItemSet
 from infonn.queries import Answers
 from infonn.records import Item
@@ -15,11 +16,16 @@ from infonn.records import Item
 
 @dataclass(frozen=True)
 class NamedData:
-    """Items; their true embedding (items, dims) where it is known; answers people gave where they are on record."""
+    """Items, and as far as it is known: their true embedding (items, dims), answers people gave, their true classes.
+
+    `labels` (items,) are positions in `classes`.
+    """
 
     items: ItemSet
     truth: FloatArray | None = None
     recorded: Answers | None = None
+    labels: IntArray | None = None
+    classes: Sequence[str] = ()
 
 
 def food73(candidates: int) -> NamedData:
@@ -52,6 +58,16 @@ def mahalanobis(n_items: int = 100, n_dims: int = 10, seed: int = 0) -> NamedDat
 
     made = mahalanobis_items(default_rng(seed), n_items, n_dims)
     return NamedData(_item_set(range(n_items), made.features), made.features @ np.linalg.cholesky(made.metric))
+
+
+def digits(n_items: int = 1797, seed: int = 0) -> NamedData:
+    """Small handwritten digits and their classes: 64 pixels each, which need no file."""
+    from sklearn.datasets import load_digits
+
+    data = load_digits()
+    rows = np.sort(default_rng(seed).permutation(len(data.target))[:n_items])
+    items = _item_set([f"digit {row}" for row in rows], data.data[rows])
+    return NamedData(items, labels=data.target[rows].astype(np.int64), classes=tuple(str(c) for c in range(10)))
 
 
 def _item_set(names: object, features: FloatArray | None = None) -> ItemSet:

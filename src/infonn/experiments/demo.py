@@ -21,7 +21,7 @@ from infonn.plots.look import save
 from infonn.plots.maps import draw_map, project
 from infonn.plots.study_page import AskedQuestion, Snapshot, write_report
 from infonn.records import Round
-from infonn.storage.jsonl import JournalStorage
+from infonn.storage.jsonl import JsonlStorage
 from infonn.study import Study
 
 STRATEGIES = {"info_nn": "Info-NN-3", "random": "Random"}
@@ -49,7 +49,7 @@ Watch = Callable[[str, int, Round], None]  # strategy, trial, the round that end
 
 def run_demo(folder: Path, size: DemoSize, watch: Watch) -> dict[str, float]:
     """Run the demo, or go on with it, and write its files; gives the numbers of the report."""
-    storage = JournalStorage(folder / "results.jsonl")
+    storage = JsonlStorage(folder / "results.jsonl")
     try:
         trials = range(size.trials)
         simulations = {(s, t): build_simulation(_spec(s, t, size), storage) for t in trials for s in STRATEGIES}

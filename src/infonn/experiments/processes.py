@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from infonn.experiments.curve_file import Journal
 from infonn.experiments.gpu_sharing import gpu_shared
-from infonn.experiments.table import load, location
+from infonn.experiments.table import EXPERIMENTS, load, location
 from infonn.experiments.trial import Curve
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ def run_blocks(
     say: Callable[[str], None] = print,
 ) -> None:
     """Run blocks in child processes, each with its share of the cores and of the GPU; curves are kept as they come."""
-    place = location(experiment.name)  # functions do not travel between processes, names do
+    # Functions do not travel between processes, names do; what was made on the fly has none and must travel itself.
+    place = location(experiment.name) if experiment.name in EXPERIMENTS else experiment
     context = multiprocessing.get_context("spawn")  # forked threads of numba and torch would hang
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     threads = str(max(1, cores // processes))
@@ -76,8 +77,8 @@ class _Posted(Journal):
         self._queue.put((self._number, curve))
 
 
-def _child(place: str, plan: Plan, trials: list[int], done: list[Curve], number: int, queue: Any) -> None:
+def _child(place: str | Experiment, plan: Plan, trials: list[int], done: list[Curve], number: int, queue: Any) -> None:
     from infonn.experiments.sweep import run_block
 
     report = lambda *progress: queue.put((number, progress))  # noqa: E731
-    run_block(load(place), plan, trials, _Posted(done, number, queue), report)
+    run_block(load(place) if isinstance(place, str) else place, plan, trials, _Posted(done, number, queue), report)

@@ -1,25 +1,27 @@
-"""A whole study as data, with an oracle in place of people: what `infonn run` and the demo do."""
+"""A whole study as data, with an oracle in place of people: for `infonn run`, `infonn compare` and the demo."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
 
-from infonn.arrays import FloatArray, IntArray
+from infonn.arrays import FloatArray, IntArray, to_numpy
 from infonn.beliefs import Belief
 from infonn.contracts.loop import Measure, Oracle
 from infonn.contracts.storage import Storage
 from infonn.datasets.items import ItemSet, load_items
 from infonn.datasets.named import NamedData
 from infonn.errors import DataError, StudyError, unknown_name
+from infonn.formats.labels import read_labels
 from infonn.maths.accuracy import aggregate_kendall_tau, triplet_accuracy
 from infonn.maths.responses import ResponseSettings
 from infonn.oracles.distances import DistanceOracle
+from infonn.oracles.labels import LabelOracle
 from infonn.oracles.noise import Corrupted
 from infonn.oracles.replay import Recorded, ReplayOracle
 from infonn.queries import Answers, draw_queries, split_into_triplets
@@ -30,7 +32,54 @@ from infonn.specs.settings import check_spec
 from infonn.study import Study
 
 N_TEST = 20_000  # queries held out, as in the paper's experiments
+N_TEST_ITEMS = 500  # items held out where labels are asked for, or a third of them
 _SPLIT = 7  # the stream of randomness that splits recorded answers
+
+
+@dataclass(frozen=True)
+class World:
+    """What a simulation knows and a study does not: who answers, what is measured, what may be asked.
+
+    `pool` are the only queries that may be asked, where that is limited; `never` are queries of a test set.
+    """
+
+    items: ItemSet
+    oracle: Oracle
+    measures: Mapping[str, Measure]
+    pool: IntArray | None = None
+    never: IntArray | None = None
+    classes: Sequence[str] = ()
+
+
+def build_world(full: Mapping[str, Any], folder: Path = Path(), data: NamedData | None = None) -> World:
+    """The world that [items] and [oracle] describe, or the one of `data`; files are named relative to `folder`."""
+    data = load_data(full, folder) if data is None else data
+    name = full["oracle"]["name"] or _usual_oracle(full, data)
+    if name not in _BUILDERS:
+        raise unknown_name("Oracle", name, _BUILDERS)
+    if (name == "labels") != (full["study"]["task"] == "labels"):
+        raise StudyError(
+            f'Oracle "{name}" does not answer questions of task "{full["study"]["task"]}". '
+            f"Use {'labels' if name != 'labels' else 'replay or distances'}."
+        )
+    settings = {key: value for key, value in full["oracle"].items() if key != "name"}
+    corrupt = float(settings.pop("corrupt", 0.0))
+    world = _BUILDERS[name](data, full, settings)
+    if corrupt:
+        kind = full["queries"]["kind"]
+        world = replace(world, oracle=Corrupted(world.oracle, corrupt, full["study"]["seed"], kind))
+    return world
+
+
+def _usual_oracle(full: Mapping[str, Any], data: NamedData) -> str:
+    if full["study"]["task"] == "labels":
+        return "labels"
+    return "replay" if data.recorded is not None else "distances"
+
+
+def n_rounds(full: Mapping[str, Any]) -> int:
+    """Rounds after the opening until the budget is spent."""
+    return -(-max(0, full["budget"]["answers"] - full["queries"]["first"]) // full["budget"]["batch"])
 
 
 @dataclass(frozen=True)
@@ -51,17 +100,13 @@ class Simulation:
 def build_simulation(spec: Mapping[str, Any], storage: Storage, folder: Path = Path()) -> Simulation:
     """The simulation that `spec` describes, new or gone on with; files are named relative to `folder`."""
     full = check_spec(spec)
-    data = load_data(full, folder)
-    seed, queries, budget = full["study"]["seed"], full["queries"], full["budget"]
-    rounds = -(-max(0, budget["answers"] - queries["first"]) // budget["batch"])
-    oracle_name = full["oracle"]["name"] or ("replay" if data.recorded is not None else "distances")
-    settings = {key: value for key, value in full["oracle"].items() if key != "name"}
-    corrupt = float(settings.pop("corrupt", 0.0))
-    oracle, pool, measures = _builder(oracle_name)(data, full, settings)
-    if corrupt:
-        oracle = Corrupted(oracle, corrupt, seed, queries["kind"])
-    study = start_study(full, data.items, storage, load_if_exists=True, pool=pool)
-    return Simulation(study, oracle, measures, rounds, budget["batch"])
+    if full["study"]["task"] == "labels":
+        raise StudyError(
+            "A study of labels keeps test items apart, which `infonn compare` does; simulate it with that."
+        )
+    world = build_world(full, folder)
+    study = start_study(full, world.items, storage, load_if_exists=True, pool=world.pool)
+    return Simulation(study, world.oracle, world.measures, n_rounds(full), full["budget"]["batch"])
 
 
 def load_data(full: Mapping[str, Any], folder: Path) -> NamedData:
@@ -74,17 +119,30 @@ def load_data(full: Mapping[str, Any], folder: Path) -> NamedData:
         context = {"candidates": full["queries"]["candidates"], "seed": full["study"]["seed"]}
         data: NamedData = build_part("Data set", DATASETS, table["dataset"], settings, context)
         return data
+    labels = settings.pop("labels", "")
     if settings:
-        raise unknown_name("Key in [items]", next(iter(settings)), ("file", "dataset", "features"))
+        raise unknown_name("Key in [items]", next(iter(settings)), ("file", "dataset", "features", "labels"))
     items: ItemSet = load_items(folder / table["file"], folder / table["features"] if table["features"] else None)
-    return NamedData(items, truth=items.features)
+    if not labels:
+        return NamedData(items, truth=items.features)
+    classes = tuple(full["queries"]["classes"])
+    if not classes:
+        raise StudyError(f'[queries] classes is empty; name the classes of {labels}, like ["cat", "dog"].')
+    return NamedData(items, items.features, labels=_all_labels(folder / labels, items, classes), classes=classes)
 
 
-def _replay(
-    data: NamedData, full: Mapping[str, Any], settings: Mapping[str, Any]
-) -> tuple[Oracle, IntArray | None, dict[str, Measure]]:
+def _all_labels(path: Path, items: ItemSet, classes: Sequence[str]) -> IntArray:
+    """The class of every item, from a file with the columns `item` and `label`."""
+    known = read_labels(path, items.names, classes)
+    missing = [name for item, name in enumerate(items.names) if item not in known]
+    if missing:
+        raise DataError(f'{path} has no label for "{missing[0]}"; a simulation needs the class of every item.')
+    return np.array([known[item] for item in range(len(items))], np.int64)
+
+
+def _replay(data: NamedData, full: Mapping[str, Any], settings: Mapping[str, Any]) -> World:
     """People's recorded answers: a part of the questions is the pool, others are held out."""
-    _no_settings("replay", settings)
+    _known_settings("replay", settings, ())
     if data.recorded is None:
         raise StudyError(
             f'Oracle "replay" needs recorded answers to queries of {full["queries"]["candidates"]} candidates, and '
@@ -102,18 +160,15 @@ def _replay(
     held_out = questions[order[n_pool : n_pool + N_TEST]]
     oracle = ReplayOracle(recorded, full["study"]["seed"])
     triplets = split_into_triplets(Answers(held_out, oracle.answer(held_out, default_rng(0))))
-    return oracle, questions[order[:n_pool]], {"triplet_accuracy": TripletAccuracy(triplets)}
+    measures = {"triplet_accuracy": TripletAccuracy(triplets)}
+    return World(data.items, oracle, measures, pool=questions[order[:n_pool]])
 
 
-def _distances(
-    data: NamedData, full: Mapping[str, Any], settings: Mapping[str, Any]
-) -> tuple[Oracle, IntArray | None, dict[str, Measure]]:
+def _distances(data: NamedData, full: Mapping[str, Any], settings: Mapping[str, Any]) -> World:
     """The true metric; with mu, sharpness or lapse, answers are drawn from the response model."""
     if data.truth is None:
         raise StudyError('Oracle "distances" needs items whose true distances are known, and these have none.')
-    unknown = set(settings) - {"mu", "sharpness", "lapse"}
-    if unknown:
-        raise unknown_name('Setting of oracle "distances"', min(unknown), ("corrupt", "mu", "sharpness", "lapse"))
+    _known_settings("distances", settings, ("mu", "sharpness", "lapse"))
     response = ResponseSettings(**{"mu": 1e-3, **settings}) if settings else None
     oracle = DistanceOracle(data.truth, full["queries"]["kind"], response)
     held_out = draw_queries(N_TEST, len(data.items), 2, default_rng([full["study"]["seed"], _SPLIT]))
@@ -122,21 +177,31 @@ def _distances(
     measures: dict[str, Measure] = {"triplet_accuracy": TripletAccuracy(triplets)}
     if len(data.items) <= 500:
         measures["kendall_tau"] = KendallTau(data.truth)
-    return oracle, None, measures
+    return World(data.items, oracle, measures)
 
 
-_BUILDERS = {"replay": _replay, "distances": _distances}
+def _labels(data: NamedData, full: Mapping[str, Any], settings: Mapping[str, Any]) -> World:
+    """The true classes; a part of the items is held out to be predicted."""
+    _known_settings("labels", settings, ())
+    if data.labels is None:
+        raise StudyError(
+            'Oracle "labels" needs the true class of every item, and these have none. Use [items] dataset = "digits", '
+            'or labels = "labels.csv" beside the file (columns item and label).'
+        )
+    order = default_rng([full["study"]["seed"], _SPLIT]).permutation(len(data.items))
+    held_out = np.sort(order[: min(N_TEST_ITEMS, len(order) // 3)]).astype(np.int32)
+    measures = {"test_accuracy": ClassAccuracy(held_out, data.labels[held_out])}
+    never = np.column_stack([held_out, np.full((len(held_out), 2), -1, np.int32)])
+    return World(data.items, LabelOracle(data.labels), measures, never=never, classes=data.classes)
 
 
-def _builder(name: str) -> Any:
-    if name not in _BUILDERS:
-        raise unknown_name("Oracle", name, _BUILDERS)
-    return _BUILDERS[name]
+_BUILDERS = {"replay": _replay, "distances": _distances, "labels": _labels}
 
 
-def _no_settings(name: str, settings: Mapping[str, Any]) -> None:
-    if settings:
-        raise unknown_name(f'Setting of oracle "{name}"', next(iter(settings)), ("corrupt",))
+def _known_settings(name: str, settings: Mapping[str, Any], known: Sequence[str]) -> None:
+    unknown = set(settings) - set(known)
+    if unknown:
+        raise unknown_name(f'Setting of oracle "{name}"', min(unknown), ("corrupt", *known))
 
 
 @dataclass(frozen=True)
@@ -159,3 +224,18 @@ class KendallTau:
 
     def __call__(self, belief: Belief) -> float:
         return aggregate_kendall_tau(belief.embedding, self.truth)
+
+
+@dataclass(frozen=True)
+class ClassAccuracy:
+    """Share of held-out items whose class the belief predicts, on average over its draws."""
+
+    items: IntArray
+    labels: IntArray
+
+    def __call__(self, belief: Belief) -> float:
+        log_probs = belief.log_probs_of(self.items)
+        if log_probs is None:
+            raise DataError("The learner predicts no classes; a study of labels needs a classifier.")
+        predicted = np.exp(to_numpy(log_probs)).mean(axis=0).argmax(axis=1)
+        return float((predicted == self.labels).mean())

@@ -44,8 +44,8 @@ class LiveStudies:
     def __init__(self, storage: LiveStorage) -> None:
         self._storage = storage
         self._kept: dict[str, tuple[float, LiveStudy]] = {}
-        self._parts: dict[str, tuple[tuple[Item, ...], Task]] = {}  # items and task of a study never change
-        self._recalled: dict[str, Any] = {}  # study -> revision of the model its task knows
+        self._parts: dict[str, tuple[tuple[Item, ...], Task]] = {}  # by key: items and task of a study never change
+        self._recalled: dict[str, Any] = {}  # key -> revision of the model its task knows
         self._lock = threading.Lock()
 
     def at_hand(self, key: str) -> LiveStudy | None:
@@ -64,27 +64,33 @@ class LiveStudies:
             self._kept[key] = (time.monotonic(), study)
         return study
 
+    def forget(self, key: str) -> None:
+        """Load this study anew when it is asked for next: it was changed, or is gone."""
+        with self._lock:
+            for kept in (self._kept, self._parts, self._recalled):
+                kept.pop(key, None)
+
     def _load(self, record: StudyRecord) -> LiveStudy:
         spec = check_spec(record.spec)
-        if record.name not in self._parts:
+        if record.key not in self._parts:
             items = tuple(self._storage.items(record.name))
-            self._parts[record.name] = items, build_task(record.spec, self._storage)
-        items, task = self._parts[record.name]
+            self._parts[record.key] = items, build_task(record.spec, self._storage)
+        items, task = self._parts[record.key]
         if spec["queries"]["kind"] == "label":
-            self._recall(record.name, task)
+            self._recall(record, task)
         serving = serving_of(record, spec, items, task)
         if record.archived or self._is_full(record, spec):  # what is held may still be answered; nothing new is dealt
             serving = replace(serving, per_person=0, practice=(), catch={})
         return LiveStudy(record, spec, items, serving)
 
-    def _recall(self, name: str, task: Task) -> None:
+    def _recall(self, record: StudyRecord, task: Task) -> None:
         """Questions drawn here show examples of each class as well: by the model reported last."""
-        reported = self._storage.notes(name).get("reported", {}).get("revision")
-        if reported is not None and self._recalled.get(name) != reported:
-            kept = self._storage.load_model(name)
+        reported = self._storage.notes(record.name).get("reported", {}).get("revision")
+        if reported is not None and self._recalled.get(record.key) != reported:
+            kept = self._storage.load_model(record.name)
             if kept is not None:
                 task.recall(kept[1])
-                self._recalled[name] = reported
+                self._recalled[record.key] = reported
 
     def _is_full(self, record: StudyRecord, spec: Mapping[str, Any]) -> bool:
         wanted = spec["budget"]["answers"]
@@ -107,7 +113,7 @@ def serving_for(storage: LiveStorage, record: StudyRecord, items: Sequence[Item]
 def serving_of(record: StudyRecord, spec: Mapping[str, Any], items: Sequence[Item], task: Task) -> Serving:
     """How the [people] table wants questions dealt."""
     people = spec["people"]
-    _check_people(people)
+    _check_catch(people)
     rng = np.random.default_rng()  # which random question a person gets need not be repeatable; it is on record
 
     def draw(purpose: Purpose) -> Iterator[Question]:
@@ -137,20 +143,7 @@ def serving_of(record: StudyRecord, spec: Mapping[str, Any], items: Sequence[Ite
     )
 
 
-_RANGES = {  # [people] key -> smallest and largest value
-    "hold_out": (0.0, 0.9),
-    "at_random": (0.0, 1.0),
-    "overlap": (1, 100),
-    "per_person": (0, 100_000),
-    "lease_s": (1.0, 30 * 86_400.0),
-    "prefetch": (0, 10),
-}
-
-
-def _check_people(people: Mapping[str, Any]) -> None:
-    for key, (low, high) in _RANGES.items():
-        if not low <= people[key] <= high:
-            raise DataError(f"[people] {key} is {people[key]}; it must be from {low} to {high}.")
+def _check_catch(people: Mapping[str, Any]) -> None:
     for entry in people["catch"]:
         position = entry.get("position") if isinstance(entry, Mapping) else None
         if not isinstance(position, int) or position < 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from infonn.arrays import BoolArray, FloatArray, IntArray
-from infonn.maths.distances import pairwise_distances, pairwise_squared_distances, triplet_margins
+from infonn.maths.distances import pairwise_distances, triplet_margins
 
 
 def triplet_accuracy(embedding: FloatArray, triplets: IntArray) -> float:
@@ -63,39 +63,6 @@ def _same_class(embedding: FloatArray, classes: IntArray, k: int) -> BoolArray:
     nearest = _k_smallest(distances, k)
     same: BoolArray = classes[nearest] == classes[:, None]
     return same
-
-
-def knn_accuracy(
-    embedding: FloatArray,
-    classes: IntArray,
-    labelled: FloatArray,
-    labels: IntArray,
-    k: int = 5,
-    chunk: int = 2048,
-) -> float:
-    """Share of items whose class the majority of their k nearest labelled items has; ties go to the nearest of them.
-
-    `embedding` (items, dims) and `classes` are judged, `labelled` (n, dims) and `labels` vote.
-    """
-    if not 1 <= k <= len(labelled):
-        raise ValueError(f"k is {k}; with {len(labelled)} labelled items it must be between 1 and {len(labelled)}.")
-    n_classes = int(max(labels.max(), classes.max())) + 1
-    right = 0
-    for first in range(0, len(embedding), chunk):
-        rows = slice(first, first + chunk)
-        nearest = _k_smallest(pairwise_squared_distances(embedding[rows], labelled), k)
-        right += int((_majority(labels[nearest], n_classes) == classes[rows]).sum())
-    return right / len(embedding)
-
-
-def _majority(votes: IntArray, n_classes: int) -> IntArray:
-    """The class with most votes in each row (nearest first); of equals the one whose first vote is nearest."""
-    counts = np.zeros((len(votes), n_classes))
-    rows = np.arange(len(votes))
-    for place in range(votes.shape[1]):
-        counts[rows, votes[:, place]] += 1
-    of_votes = np.take_along_axis(counts, votes, axis=1)  # argmax takes the first of equals: the nearest
-    return np.take_along_axis(votes, of_votes.argmax(axis=1)[:, None], axis=1)[:, 0]
 
 
 def _k_smallest(distances: FloatArray, k: int) -> IntArray:

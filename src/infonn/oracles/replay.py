@@ -28,12 +28,6 @@ class Recorded:
         """Every question once: the pool that can be asked."""
         return self.answers.queries[np.sort(self.rows[self.starts])]
 
-    def disputed(self) -> int:
-        """How many questions have more than one answer on record."""
-        chosen = np.take_along_axis(self.answers.queries, 1 + self.answers.responses[:, None], axis=1)[self.rows, 0]
-        low, high = np.minimum.reduceat(chosen, self.starts), np.maximum.reduceat(chosen, self.starts)
-        return int((low != high).sum())
-
 
 @dataclass(frozen=True)
 class ReplayOracle:

@@ -35,7 +35,7 @@ def project(embedding: FloatArray, method: Projection = "tsne", seed: int = 0) -
         try:
             from umap import UMAP
         except ImportError as error:
-            raise MissingPartError("UMAP maps need umap-learn: pip install umap-learn. Or use tsne.") from error
+            raise MissingPartError('UMAP maps need umap-learn: pip install "infonn[maps]". Or use tsne.') from error
         points = UMAP(n_neighbors=min(15, len(points) - 1), random_state=seed).fit_transform(points)
     elif method != "pca":
         raise ValueError(f'Projection "{method}" is unknown. Known: "tsne", "umap", "pca".')

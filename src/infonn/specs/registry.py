@@ -23,6 +23,7 @@ LEARNERS = {
     "mds": "infonn.learners.mds:MDS",
     "posterior": "infonn.learners.posterior.choice:posterior",
     "network": "infonn.learners.networks.network:network",
+    "network_laplace": "infonn.learners.networks.laplace:network_laplace",
 }
 CLASS_LEARNERS = {  # for task "labels"
     "logistic": "infonn.learners.classifiers.sklearn_classifier:SklearnClassifier",
@@ -63,10 +64,11 @@ DATASETS = {
     "alien_eggs": "infonn.datasets.named:alien_eggs",
     "gaussian": "infonn.datasets.named:gaussian",
     "mahalanobis": "infonn.datasets.named:mahalanobis",
+    "digits": "infonn.datasets.named:digits",
 }
 STORAGES = {
     "memory": "infonn.storage.memory:MemoryStorage",
-    "jsonl": "infonn.storage.jsonl:JournalStorage",
+    "jsonl": "infonn.storage.jsonl:JsonlStorage",
     "sqlite": "infonn.storage.sql:SqlStorage",
     "postgresql": "infonn.storage.sql:SqlStorage",
     "postgresql+psycopg": "infonn.storage.sql:SqlStorage",

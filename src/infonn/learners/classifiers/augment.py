@@ -1,16 +1,13 @@
-"""Pictures moved in ways that leave their class alone, as tensors on the device; the random numbers are given."""
+"""Pictures moved in ways that leave their class alone: (n, channels, h, w), (n, numbers) uniform -> moved pictures."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn import functional
-
-Augmentation = Callable[[Tensor, Tensor], Tensor]  # (n, channels, h, w), (n, numbers) uniform -> moved pictures
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numpy.random import Generator
 from infonn.arrays import FloatArray, IntArray, same_contents
 from infonn.beliefs import Belief
 from infonn.errors import DataError, MissingPartError
-from infonn.queries import Answers
+from infonn.queries import Answers, check_labels
 
 try:
     import torch
@@ -75,7 +75,7 @@ class CNN:
         """Studies with equally many labels are trained side by side."""
         weights: dict[int, Tensor] = {}
         limit = 128 if self.device.startswith("cuda") else 16
-        for size in sorted({len(study) for study in answers}):
+        for size in sorted({len(check_labels(study)) for study in answers}):
             rows = [row for row, study in enumerate(answers) if len(study) == size]
             for first in range(0, len(rows), limit):
                 stack = rows[first : first + limit]

@@ -14,7 +14,7 @@ from infonn.arrays import FloatArray, IntArray, same_contents
 from infonn.beliefs import Belief
 from infonn.errors import MissingPartError
 from infonn.learners.classifiers.sklearn_classifier import scaled
-from infonn.queries import Answers
+from infonn.queries import Answers, check_labels
 
 try:
     import torch
@@ -59,7 +59,7 @@ class Head:
     ) -> list[Belief]:
         """Studies with equally many labels are trained side by side."""
         trained: dict[int, list[Tensor]] = {}
-        for size in sorted({len(study) for study in answers}):
+        for size in sorted({len(check_labels(study)) for study in answers}):
             rows = [row for row, study in enumerate(answers) if len(study) == size]
             stack = self._train([answers[row] for row in rows], [rngs[row] for row in rows])
             for place, row in enumerate(rows):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.random import Generator
 from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
 from infonn.errors import DataError
-from infonn.queries import Answers
+from infonn.queries import Answers, check_labels
 
 FLOOR = 1e-6  # no class is impossible because a classifier has not met it yet
 
@@ -45,13 +46,18 @@ class SklearnClassifier:
 
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
         """From scratch; with labels of one class only that class is predicted, with none all classes alike."""
-        features = scaled(self.features) if self.scale else np.asarray(self.features, np.float32)
-        items, labels = answers.queries[:, 0], answers.responses
+        features = self._scaled
+        items, labels = check_labels(answers).queries[:, 0], answers.responses
         fitted = [self._member(features[items], labels, rng)]
         for _ in range(self.members):
             rows = resample(labels, rng)
             fitted.append(self._member(features[items[rows]], labels[rows], rng))
         return Belief(features, class_log_probs=_Committee(features, tuple(fitted), self.n_classes))
+
+    @cached_property
+    def _scaled(self) -> FloatArray:
+        """Once for all fits."""
+        return scaled(self.features) if self.scale else np.asarray(self.features, np.float32)
 
     def _member(self, features: FloatArray, labels: IntArray, rng: Generator) -> Any:
         from sklearn.base import clone

@@ -16,7 +16,7 @@ from numpy.random import Generator
 from infonn.arrays import Array, FloatArray, IntArray
 from infonn.beliefs import Belief
 from infonn.errors import DataError, MissingPartError
-from infonn.queries import Answers
+from infonn.queries import Answers, check_labels
 
 try:
     import torch
@@ -71,6 +71,7 @@ class ModuleClassifier:
         return belief
 
     def _fit(self, answers: Answers, rng: Generator) -> Belief:
+        check_labels(answers)
         seed = int(rng.integers(2**62))
         with torch.random.fork_rng(devices=[torch.cuda.current_device()] if self._on_gpu else []):
             torch.manual_seed(seed)  # initial weights and dropout; what other code draws stays as it was

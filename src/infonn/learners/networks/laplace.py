@@ -8,7 +8,7 @@ training.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import HIDDEN, Belief
 from infonn.contracts.loop import Learner
 from infonn.errors import DataError
+from infonn.learners.networks.network import network
 from infonn.learners.posterior.learner import LinearDraws
 from infonn.maths.responses import ResponseSettings, nearest_log_probs
 from infonn.queries import Answers
@@ -100,6 +101,34 @@ class Laplace:
         )
 
 
+def network_laplace(
+    features: FloatArray | None,
+    layers: Sequence[int] = (32, 48, 10),
+    mu: float | None = None,
+    sharpness: float = 1.0,
+    lapse: float = 0.0,
+    epochs: int = 100,
+    learning_rate: float = 1e-3,
+    precision: float = 1.0,
+    n_draws: int = 64,
+    train_after: int = 20,
+    device: str = "cpu",
+) -> Laplace:
+    """A neural embedding with draws of its last layer: an answer updates them at once, every 20 train the network."""
+    trained = network(
+        features,
+        layers,
+        "likelihood",
+        mu=mu,
+        sharpness=sharpness,
+        lapse=lapse,
+        epochs=epochs,
+        learning_rate=learning_rate,
+        device=device,
+    )
+    return Laplace(trained, precision, n_draws=n_draws, train_after=train_after)
+
+
 def updated(
     hidden: FloatArray,
     weights: FloatArray,
@@ -146,7 +175,7 @@ def _slopes(
     slopes = (factors[:, :, None] * apart)[:, :, :, None] * embedded[:, :, None, :]
     clear = np.exp(nearest_log_probs(squared, replace(response, lapse=0.0)))
     probs = np.exp(nearest_log_probs(squared, response))
-    return slopes.reshape(*slopes.shape[:2], -1), probs, clear
+    return slopes.reshape(*slopes.shape[:2], weights.size), probs, clear
 
 
 def _fisher(slopes: FloatArray, probs: FloatArray, clear: FloatArray, lapse: float) -> FloatArray:
