@@ -12,9 +12,12 @@ if TYPE_CHECKING:
 
 EXPERIMENTS = {  # name: (module:object, what it shows)
     "mds-random": ("infonn.experiments.paper.mds_random:EXPERIMENT", "MDS: chosen against random NN queries"),
+    "mds-random-variants": ("infonn.experiments.paper.mds_random:VARIANTS", "MDS: the same, read in two other ways"),
     "mds-ranking": ("infonn.experiments.paper.mds_ranking:EXPERIMENT", "MDS: NN queries against rankings"),
     "dml-synthetic": ("infonn.experiments.paper.dml_synthetic:EXPERIMENT", "Networks: a hidden metric, noisy answers"),
     "dml-food73": ("infonn.experiments.paper.dml_food73:EXPERIMENT", "Networks: how 73 dishes taste"),
+    "dml-synthetic-variants": ("infonn.experiments.paper.dml_variants:SYNTHETIC", "Networks: raw features, validation"),
+    "dml-food73-variants": ("infonn.experiments.paper.dml_variants:FOOD", "Networks: raw features, validation"),
     "dml-admissions": ("infonn.experiments.paper.dml_admissions:EXPERIMENT", "Networks: a ranking of applicants"),
     "food73-map": ("infonn.experiments.paper.dml_maps:FOOD", "Networks: maps of the dishes"),
     "admissions-map": ("infonn.experiments.paper.dml_maps:ADMISSIONS", "Networks: maps of the applicants"),
