@@ -19,7 +19,8 @@ from infonn.beliefs import Belief
 from infonn.contracts.storage import Answered, LiveStorage
 from infonn.errors import InfonnError, StorageError
 from infonn.loop import cold_rng
-from infonn.maths.prediction import expected_responses, plane_of, response_log_probs, spread_of, wilson_interval
+from infonn.maths.intervals import wilson_interval
+from infonn.maths.prediction import expected_responses, plane_of, response_log_probs, spread_of
 from infonn.queries import Answers, last_labels, not_among
 from infonn.records import Round
 from infonn.specs.build import load_study, open_live_storage

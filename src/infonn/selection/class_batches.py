@@ -10,6 +10,7 @@ from numpy.random import Generator
 from infonn.arrays import FloatArray, IntArray, to_numpy
 from infonn.contracts.loop import Situation
 from infonn.maths.neighbours import farthest_first, nearest_labelled
+from infonn.selection.batches import turns_of_groups
 from infonn.selection.class_predictions import point_log_probs
 
 FITTED_ITEMS = 10_000  # k-means looks for its centres among so many items, then assigns all
@@ -48,12 +49,8 @@ class Clustered:
 def best_of_groups(scores: FloatArray, groups: IntArray, size: int, rng: Generator) -> IntArray:
     """`size` rows: equally many best of every group, then one more of the groups whose next best is best, and so on."""
     order = np.lexsort((rng.random(len(scores)), -scores))
-    ranked_groups = groups[order]
-    by_group = np.argsort(ranked_groups, kind="stable")
-    starts = np.flatnonzero(np.diff(ranked_groups[by_group], prepend=-1))
-    turn = np.empty(len(order), np.int64)  # how many better ones of its group come before it
-    turn[by_group] = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
-    quota = size // len(starts)
+    turn = turns_of_groups(groups[order])
+    quota = size // int((turn == 0).sum())
     turn = np.where(turn < quota, 0, turn)
     rows: IntArray = order[np.argsort(turn, kind="stable")[:size]]  # within a turn still best first
     return rows
