@@ -14,7 +14,8 @@ from infonn.live.studies import serving_for
 from infonn.live.transfer import put_study
 from infonn.live.updating import SMALLEST_QUEUE, Updater
 from infonn.live.worker import Worker
-from infonn.maths.prediction import expected_responses, plane_of, wilson_interval
+from infonn.maths.intervals import wilson_interval
+from infonn.maths.prediction import expected_responses, plane_of
 from infonn.records import Answer
 from infonn.specs.build import items_of, load_study
 from infonn.storage.memory import MemoryStorage

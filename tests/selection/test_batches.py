@@ -9,7 +9,7 @@ from scipy import stats
 from infonn.beliefs import Belief
 from infonn.contracts.loop import Situation
 from infonn.queries import no_answers
-from infonn.selection.batches import PowerNoise, RandomFill, batch_rule, best, best_per_reference
+from infonn.selection.batches import PowerNoise, RandomFill, batch_rule, best, best_per_reference, turns_of_groups
 
 
 def situation_of(references):
@@ -87,3 +87,8 @@ def test_rules_are_put_together():
     assert batch_rule() is best
     assert batch_rule(per_reference=True) is best_per_reference
     assert batch_rule(n_best=5, power=2.0, per_reference=True) == RandomFill(5, PowerNoise(2.0, best_per_reference))
+
+
+def test_turns_count_those_of_the_same_group_before() -> None:
+    assert turns_of_groups(np.array([7, 2, 7, 7, 2])).tolist() == [0, 0, 1, 2, 1]
+    assert turns_of_groups(np.array([], int)).tolist() == []

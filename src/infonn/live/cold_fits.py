@@ -21,7 +21,8 @@ from infonn.contracts.storage import Answered, LiveStorage
 from infonn.errors import InfonnError, StorageError
 from infonn.live.outlook import NATS
 from infonn.loop import cold_rng
-from infonn.maths.prediction import expected_responses, plane_of, response_log_probs, spread_of, wilson_interval
+from infonn.maths.intervals import wilson_interval
+from infonn.maths.prediction import expected_responses, plane_of, response_log_probs, spread_of
 from infonn.queries import Answers, last_labels, not_among
 from infonn.records import Round
 from infonn.selection.lengths import nats_by_length

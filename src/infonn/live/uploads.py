@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from infonn.datasets.items import IMAGE_ENDINGS
 from infonn.errors import DataError
 from infonn.formats.archives import unpack
 from infonn.formats.media import safe_image, safe_sound
@@ -19,7 +20,6 @@ from infonn.specs.build import read_items
 if TYPE_CHECKING:
     from infonn.datasets.items import ItemSet
 
-IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 SOUND_ENDINGS = (".mp3", ".ogg", ".flac", ".wav", ".m4a")
 TABLE_ENDINGS = (".csv",)
 MAX_IMAGES = 5000

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 
+def wilson_interval(n_right: int, n: int) -> tuple[float, float]:
+    """The 95 % interval (Wilson 1927) of a share of which `n_right` of `n` were seen; of nothing seen, from 0 to 1."""
+    from scipy.stats import binomtest  # takes its time to import, and pages need it not
 
-def wilson_interval(right: int, total: int, z: float = 1.96) -> tuple[float, float]:
-    """The 95 % interval of a share `right` / `total` (Wilson 1927): sensible for few cases and shares near 0 or 1."""
-    if total == 0:
+    if n == 0:
         return 0.0, 1.0
-    share, spread = right / total, z * z / total
-    middle = (share + spread / 2) / (1 + spread)
-    half = z / (1 + spread) * math.sqrt(share * (1 - share) / total + spread / (4 * total))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    interval = binomtest(n_right, n).proportion_ci(method="wilson")
+    return float(interval.low), float(interval.high)

@@ -1,8 +1,6 @@
-"""What an embedding expects people to answer, and how sure a share of right answers is."""
+"""What an embedding expects people to answer, and how it is shown in the plane."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
@@ -29,16 +27,6 @@ def response_log_probs(
     log_probs = ranking_log_probs(squared, settings) if kind == "ranking" else nearest_log_probs(squared, settings)
     chosen: FloatArray = log_probs[np.arange(len(queries)), responses]
     return chosen
-
-
-def wilson_interval(n_right: int, n: int, z: float = 1.959964) -> tuple[float, float]:
-    """The 95 % interval (Wilson) of a share of which `n_right` of `n` were seen."""
-    if n == 0:
-        return 0.0, 1.0
-    share = n_right / n
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def plane_of(embedding: FloatArray) -> FloatArray:

@@ -25,13 +25,18 @@ def best(scores: FloatArray, situation: Situation, size: int, rng: Generator) ->
 def best_per_reference(scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:
     """The best query of every reference, best first; then each reference's second best, and so on."""
     order = _descending(scores, rng)
-    references = situation.pool[order, 0]
-    grouped = np.argsort(references, kind="stable")  # by reference, best first within each
-    starts = np.flatnonzero(np.diff(references[grouped], prepend=-1))
-    turn = np.empty(len(order), np.int64)  # how many of its reference come before it
-    turn[grouped] = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
-    rows: IntArray = order[np.argsort(turn, kind="stable")[:size]]
+    turns = turns_of_groups(situation.pool[order, 0])
+    rows: IntArray = order[np.argsort(turns, kind="stable")[:size]]
     return rows
+
+
+def turns_of_groups(groups: IntArray) -> IntArray:
+    """How many of the same group stand before each entry: [7, 2, 7, 7, 2] -> [0, 0, 1, 2, 1]."""
+    grouped = np.argsort(groups, kind="stable")
+    starts = np.flatnonzero(np.diff(groups[grouped], prepend=-1))
+    turns = np.empty(len(groups), np.int64)
+    turns[grouped] = np.arange(len(groups)) - np.repeat(starts, np.diff(starts, append=len(groups)))
+    return turns
 
 
 @dataclass(frozen=True)

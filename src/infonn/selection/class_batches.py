@@ -11,7 +11,7 @@ from infonn.arrays import FloatArray, IntArray, to_numpy
 from infonn.contracts.loop import BatchRule, Situation
 from infonn.maths.neighbours import farthest_first, nearest_labelled
 from infonn.maths.targets import label_target_information
-from infonn.selection.batches import best
+from infonn.selection.batches import best, turns_of_groups
 from infonn.selection.class_criteria import class_probs, drawn_targets
 from infonn.selection.class_predictions import point_log_probs
 
@@ -52,12 +52,8 @@ class Clustered:
 def best_of_groups(scores: FloatArray, groups: IntArray, size: int, rng: Generator) -> IntArray:
     """`size` rows: equally many best of every group, then one more of the groups whose next best is best, and so on."""
     order = np.lexsort((rng.random(len(scores)), -scores))
-    ranked_groups = groups[order]
-    by_group = np.argsort(ranked_groups, kind="stable")
-    starts = np.flatnonzero(np.diff(ranked_groups[by_group], prepend=-1))
-    turn = np.empty(len(order), np.int64)  # how many better ones of its group come before it
-    turn[by_group] = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
-    quota = size // len(starts)
+    turn = turns_of_groups(groups[order])
+    quota = size // int((turn == 0).sum())
     turn = np.where(turn < quota, 0, turn)
     rows: IntArray = order[np.argsort(turn, kind="stable")[:size]]  # within a turn still best first
     return rows

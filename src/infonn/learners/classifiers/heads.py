@@ -13,7 +13,7 @@ from numpy.random import Generator
 from infonn.arrays import FloatArray, IntArray, same_contents
 from infonn.beliefs import Belief
 from infonn.errors import MissingPartError
-from infonn.learners.classifiers.sklearn_classifier import scaled
+from infonn.maths.scaling import scaled
 from infonn.queries import Answers, check_labels
 
 try:
@@ -68,7 +68,7 @@ class Head:
 
     @cached_property
     def _items(self) -> Tensor:
-        return torch.tensor(scaled(self.features), device=self.device)
+        return torch.tensor(scaled(np.asarray(self.features, np.float32)), device=self.device)
 
     def _train(self, answers: Sequence[Answers], rngs: Sequence[Generator]) -> list[Tensor]:
         """Weights and biases by layer, with a leading axis of studies times members."""
@@ -117,9 +117,7 @@ class Head:
         """Mean class log-probabilities of new features, scaled as those of the items: (n, classes)."""
         assert belief.state is not None
         weights = [torch.tensor(belief.state[str(i)], device=self.device) for i in range(len(belief.state))]
-        raw = np.asarray(self.features, np.float32)
-        deviation = raw.std(axis=0)
-        inputs = (np.asarray(features, np.float32) - raw.mean(axis=0)) / np.where(deviation > 0, deviation, 1)
+        inputs = scaled(np.asarray(features, np.float32), like=np.asarray(self.features, np.float32))
         logits = _outputs(weights, torch.tensor(inputs, device=self.device)[None])[1]
         found: FloatArray = functional.softmax(logits, -1).mean(0).clamp(min=1e-12).log().cpu().numpy()
         return found

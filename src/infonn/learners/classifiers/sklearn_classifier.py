@@ -13,6 +13,7 @@ from numpy.random import Generator
 from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
 from infonn.errors import DataError
+from infonn.maths.scaling import scaled
 from infonn.queries import Answers, check_labels
 
 FLOOR = 1e-6  # no class is impossible because a classifier has not met it yet
@@ -110,13 +111,6 @@ class _Committee:
         if len(model.classes_):
             probs[:, np.asarray(model.classes_, np.int64)] += model.predict_proba(self.features[rows])
         return np.log(probs / probs.sum(axis=1, keepdims=True))
-
-
-def scaled(features: FloatArray) -> FloatArray:
-    """Every column with mean 0 and deviation 1; constant columns become 0."""
-    features = np.asarray(features, np.float32)
-    deviation = features.std(axis=0)
-    return (features - features.mean(axis=0)) / np.where(deviation > 0, deviation, 1)
 
 
 def resample(labels: IntArray, rng: Generator) -> IntArray:

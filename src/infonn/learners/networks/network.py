@@ -24,6 +24,7 @@ from infonn.learners.networks.bodies import Body, as_body
 from infonn.learners.networks.losses import PAPER_RESPONSE, TRIPLET_HINGE, UNIT_RESPONSE, Hinge, Likelihood, Loss
 from infonn.learners.networks.stacks import Stack, Training, train
 from infonn.maths.responses import ResponseSettings
+from infonn.maths.scaling import column_scaling
 from infonn.queries import Answers
 
 FEATURE_MEAN, FEATURE_SCALE = "features.mean", "features.scale"  # beside the weights in a belief's state
@@ -337,5 +338,4 @@ def _scaling(learner: Network) -> tuple[FloatArray, FloatArray]:
     features = learner.features
     if not learner.standardise or features.ndim > 2:
         return np.zeros(features.shape[1:]), np.ones(features.shape[1:])
-    scale = features.std(axis=0)
-    return features.mean(axis=0), np.where(scale > 0, scale, 1.0)
+    return column_scaling(features)
