@@ -137,6 +137,18 @@ def test_3_unfinished_requests_end_in_time() -> None:
             connection.close()
 
 
+def test_3_headers_without_end_are_cut_off(site) -> None:
+    with running(site) as port:
+        flood = b"GET /api/health HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * (4 << 20)
+        started = time.monotonic()
+        assert not raw(port, flood).startswith(b"HTTP/1.1 200")
+        assert time.monotonic() - started < 5
+        for _ in range(3):  # many requests on one connection are many heads, each short
+            long = b"GET /api/health HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 30_000 + b"\r\n\r\n"
+            last = b"GET /api/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+            assert raw(port, long + long + long + last).count(b"HTTP/1.1 200") == 4
+
+
 def test_3_a_slow_body_ends_in_time() -> None:
     site = Site(limits=Limits(per_session=0, per_client=0, logins_per_minute=0, body_s=0.5))
     with running(site) as port:

@@ -34,7 +34,13 @@ class Process:
         with self.log.open("ab") as out:
             command = [sys.executable, "-m", "infonn", *self.words]
             self.process = subprocess.Popen(
-                command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, env=self.environment, start_new_session=True
+                command,
+                stdout=out,
+                stderr=out,
+                stdin=subprocess.DEVNULL,
+                env=self.environment,
+                cwd=self.log.parent,  # what it writes beside it goes with the folder
+                start_new_session=True,
             )
         return self
 

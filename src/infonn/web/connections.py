@@ -41,20 +41,15 @@ def guarded_protocol(limits: Limits, head_s: float = HEAD_S) -> type[HttpToolsPr
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
-            if self._is_idle():
-                self._head_bytes += len(data)
-                if self._head_bytes > _MOST_HEAD_BYTES + limits.upload_bytes:
-                    self.transport.abort()
-                    return
-                if self._deadline is None:
-                    self._wait_for_head()
+            if self._is_idle() and self._deadline is None:
+                self._wait_for_head()
             super().data_received(data)
             if not self._is_idle():
                 self._head_is_here()
-
-        def on_header(self, name: bytes, value: bytes) -> None:
-            super().on_header(name, value)
-            self._head_bytes += len(name) + len(value)
+                return
+            self._head_bytes += len(data)
+            if self._head_bytes > _MOST_HEAD_BYTES:
+                self.transport.abort()
 
         def on_headers_complete(self) -> None:
             self._head_is_here()
@@ -73,6 +68,7 @@ def guarded_protocol(limits: Limits, head_s: float = HEAD_S) -> type[HttpToolsPr
             self._deadline = self.loop.call_later(head_s, self._too_slow)
 
         def _head_is_here(self) -> None:
+            self._head_bytes = 0
             if self._deadline is not None:
                 self._deadline.cancel()
                 self._deadline = None
