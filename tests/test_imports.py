@@ -17,7 +17,7 @@ LAYERS = [
     {"framework", "study", "learners", "selection", "tasks", "oracles", "storage", "datasets", "formats", "plots"},
     {"specs"},
     {"live", "estimators"},
-    {"web", "experiments", "bench"},
+    {"web", "experiments", "bench", "adapters"},
     {"cli"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
