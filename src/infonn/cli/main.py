@@ -20,7 +20,7 @@ app = typer.Typer(
 )
 
 # Each of these has `register(app)`: the groups, in the order in which `infonn --help` shows them.
-GROUPS = ["demo", "run", "parts", "serve", "study", "label", "plan", "reproduce", "report", "bench"]
+GROUPS = ["demo", "run", "parts", "serve", "study", "label", "label_studio", "plan", "reproduce", "report", "bench"]
 
 EXTRAS = {"torch": "deep", "psycopg": "postgres", "pyarrow": "parquet"}  # module -> what to install of infonn
 
