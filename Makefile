@@ -50,7 +50,7 @@ $(ECOSYSTEM)/.done: pyproject.toml tests/ecosystem/constraints.txt
 	@$(PYTHON) -m venv $(ECOSYSTEM)
 	@$(ECOSYSTEM)/bin/pip install --quiet -c tests/ecosystem/constraints.txt torch==2.13.0
 	@$(ECOSYSTEM)/bin/pip install --quiet -c tests/ecosystem/constraints.txt -e ".[deep,parquet,notebook]" \
-	  scikit-activeml pytorch-metric-learning datasets torchvision nbclient ipykernel pytest pytest-timeout hypothesis httpx
+	  scikit-activeml pytorch-metric-learning datasets nbclient ipykernel pytest pytest-timeout hypothesis httpx
 	@touch $@
 
 $(CBLEARN)/.done: pyproject.toml tests/ecosystem/constraints-cblearn.txt

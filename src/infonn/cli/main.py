@@ -20,9 +20,17 @@ app = typer.Typer(
 )
 
 # Each of these has `register(app)`: the groups, in the order in which `infonn --help` shows them.
-GROUPS = ["demo", "run", "parts", "serve", "study", "label", "label_studio", "plan", "reproduce", "report", "bench"]
+GROUPS = [
+    *("demo", "run", "parts", "serve", "study", "features", "label", "label_studio", "plan"),
+    *("reproduce", "report", "bench", "doctor"),
+]
 
-EXTRAS = {"torch": "deep", "psycopg": "postgres", "pyarrow": "parquet"}  # module -> what to install of infonn
+EXTRAS = {
+    "torch": "deep",
+    "psycopg": "postgres",
+    "pyarrow": "parquet",
+    "ipywidgets": "notebook",
+}  # module -> what to install of infonn
 
 for _group in GROUPS:
     importlib.import_module(f"infonn.cli.{_group}").register(app)
@@ -30,15 +38,18 @@ for _group in GROUPS:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from infonn import __version__
+        from infonn.cli.doctor import versions
 
-        typer.echo(f"infonn {__version__}")
+        for name, found in versions():
+            typer.echo(f"{name} {found}")
         raise typer.Exit
 
 
 @app.callback()
 def _options(
-    version: bool = typer.Option(False, "--version", help="Show the version.", callback=_show_version, is_eager=True),
+    version: bool = typer.Option(
+        False, "--version", help="Show the versions that a bug report needs.", callback=_show_version, is_eager=True
+    ),
 ) -> None:
     pass
 
