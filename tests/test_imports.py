@@ -16,7 +16,7 @@ LAYERS = [
     {"contracts"},
     {"framework", "study", "learners", "selection", "tasks", "oracles", "storage", "datasets", "formats", "plots"},
     {"specs"},
-    {"live", "estimators"},
+    {"live", "estimators", "notebook"},
     {"web", "experiments", "bench", "adapters"},
     {"cli"},
 ]
