@@ -73,8 +73,8 @@ def test_scikit_learns_tools_take_it(data):
     scores = cross_val_score(model, queries, responses, cv=3)
     assert scores.shape == (3,)
     assert scores.mean() > 0.6
-    grid = GridSearchCV(model, {"settings": [{"n_dims": 1}, {"n_dims": 2}]}, cv=3).fit(queries, responses)
-    assert grid.best_params_["settings"] == {"n_dims": 2}
+    grid = GridSearchCV(model, {"settings": [{"dims": 1}, {"dims": 2}]}, cv=3).fit(queries, responses)
+    assert grid.best_params_["settings"] == {"dims": 2}
 
 
 def test_rankings_are_learned_and_predicted(rng):
@@ -84,7 +84,7 @@ def test_rankings_are_learned_and_predicted(rng):
 
     squared = ((line[queries[:, 1:]] - line[queries[:, :1]]) ** 2).sum(-1) + 1e-3 * rng.random((150, 3))
     responses = rank_of_orders(np.argsort(squared, axis=1))
-    model = Embedding("mds", kind="ranking", settings={"n_dims": 1}, random_state=1).fit(queries, responses)
+    model = Embedding("mds", kind="ranking", settings={"dims": 1}, random_state=1).fit(queries, responses)
     assert model.score(queries, responses) > 0.7
     assert model.predict(queries).max() < 6
 

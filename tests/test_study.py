@@ -195,7 +195,7 @@ def test_an_interrupted_run_resumes_to_the_same_end(tmp_path, share) -> None:
     np.testing.assert_array_equal(study.answers().queries, expected.answers().queries)
     np.testing.assert_array_equal(study.answers().responses, expected.answers().responses)
     np.testing.assert_array_equal(study.belief().embedding, expected.belief().embedding)
-    np.testing.assert_array_equal(study._steering_belief().embedding, expected._steering_belief().embedding)
+    np.testing.assert_array_equal(study.warm_belief().embedding, expected.warm_belief().embedding)
 
 
 def test_a_cut_off_last_line_is_said_and_the_rest_kept(tmp_path) -> None:

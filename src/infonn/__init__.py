@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from infonn.queries import Answers
     from infonn.records import Answer, Item, Question
     from infonn.specs.build import create_study, load_study
+    from infonn.specs.registry import register_learner, register_strategy
     from infonn.study import Study
 
 __version__ = "0.1.0"
@@ -41,6 +42,8 @@ __all__ = [
     "create_study",
     "load_items",
     "load_study",
+    "register_learner",
+    "register_strategy",
 ]
 
 _HOMES = {
@@ -57,6 +60,8 @@ _HOMES = {
     "create_study": "specs.build",
     "load_items": "datasets.items",
     "load_study": "specs.build",
+    "register_learner": "specs.registry",
+    "register_strategy": "specs.registry",
 }
 
 

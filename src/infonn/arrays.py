@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import fields, is_dataclass
 from types import ModuleType
 from typing import Any
 
@@ -36,3 +37,17 @@ def as_like(array: Array, like: Array) -> Array:
     if is_torch(like):
         return sys.modules["torch"].as_tensor(array, device=like.device)
     return to_numpy(array)
+
+
+def same_contents(first: Any, second: Any) -> bool:
+    """Equality that looks into dataclasses and arrays."""
+    if first is second:
+        return True
+    if type(first) is not type(second):
+        return False
+    if is_dataclass(first):
+        compared = [field.name for field in fields(first) if field.compare]
+        return all(same_contents(getattr(first, name), getattr(second, name)) for name in compared)
+    if hasattr(first, "shape"):
+        return np.array_equal(to_numpy(first), to_numpy(second))
+    return bool(first == second)

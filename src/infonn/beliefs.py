@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from infonn.arrays import Array, FloatArray, IntArray
 from infonn.maths.responses import ResponseSettings
@@ -13,6 +14,17 @@ HIDDEN = "items.hidden"
 
 RowDraws = Callable[[IntArray], FloatArray]
 """Item rows -> (draws, rows, ...): for beliefs too large to hold whole."""
+
+
+@runtime_checkable
+class PointedDraws(Protocol):
+    """Row draws of class log-probabilities beside which a point prediction stands, as of dropout switched off."""
+
+    def __call__(self, rows: IntArray) -> FloatArray: ...
+
+    def point(self, rows: IntArray) -> FloatArray:
+        """(rows, classes): log-probabilities without noise."""
+        ...
 
 
 @dataclass(frozen=True)

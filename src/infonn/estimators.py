@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from infonn.arrays import FloatArray, IntArray
+from infonn.contracts.loop import PlacingLearner
 from infonn.errors import DataError, unknown_name
 from infonn.maths.accuracy import triplet_accuracy
 from infonn.maths.distances import query_squared_distances
@@ -72,7 +73,7 @@ class Embedding(BaseEstimator):  # type: ignore[misc]
                     f"Items are numbered 0 to {self.n_items_ - 1}; {array.min()} to {array.max()} were given."
                 )
             return self.embedding_[array]
-        if not hasattr(self.learner_, "transform"):
+        if not isinstance(self.learner_, PlacingLearner):
             raise DataError(
                 f'Learner "{self.learner}" places only items it was asked about: give their numbers. '
                 f'To place new items by their features, use learner="network".'

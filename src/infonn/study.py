@@ -11,45 +11,27 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.random import Generator, default_rng
+from numpy.random import Generator
 
-from infonn.arrays import FloatArray, IntArray, to_numpy
+from infonn.arrays import IntArray
 from infonn.beliefs import Belief
-from infonn.contracts.loop import Learner, Measure, Oracle, Situation, Strategy, Task
+from infonn.contracts.loop import Learner, Measure, Oracle, Strategy, Task
 from infonn.contracts.storage import Answered, Storage
-from infonn.errors import AlreadyAnsweredError, DataError, StudyError
-from infonn.queries import Answers, Kind, not_among, padded_queries, question_keys, stack_queries
+from infonn.errors import AlreadyAnsweredError, StudyError
+from infonn.loop import ASK, FIT, OPENING, SELECT, Loop, Run, cold_rng, fit_runs, live_rng, simulation_rng
+from infonn.queries import Answers, Kind, no_answers, padded_queries, stack_queries
 from infonn.records import Answer, Item, Outcome, Purpose, Question, Round, check_response
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_FIT, _SELECT, _ANSWER = 1, 2, 3  # streams of randomness that never meet
-
-
-def choose(
-    task: Task,
-    strategy: Strategy,
-    belief: Belief,
-    answers: Answers,
-    asked: IntArray,
-    size: int,
-    rng: Generator,
-    kind: Kind,
-) -> tuple[IntArray, FloatArray]:
-    """Propose, drop what was asked before, select: up to `size` queries and their scores."""
-    pool = task.propose(belief, answers, rng)
-    pool = pool[not_among(pool, asked, kind)]
-    if not len(pool):
-        return pool, np.empty(0)
-    rows, scores = strategy.select_with_scores(Situation(pool, belief, answers), size, rng)
-    return pool[rows], scores[rows]
-
 
 def answers_of(answered: Sequence[Answered], kind: Kind, n_candidates: int) -> Answers:
     """Stored answers as arrays, in the order of arrival; skipped questions teach nothing."""
     rows = [pair for pair in answered if pair.answer.outcome == "answered"]
-    queries = padded_queries([pair.question.query for pair in rows], n_candidates)
+    if not rows:
+        return no_answers(n_candidates, kind)
+    queries = padded_queries([pair.question.query for pair in rows], 0)
     return Answers(queries, np.array([pair.answer.response for pair in rows], np.int32), kind)
 
 
@@ -80,6 +62,11 @@ class Study:
         self.strategy_name, self.lease_s = strategy_name, lease_s
         self._warm: tuple[Answers, Belief] | None = None  # answers seen, belief
         self._cold: tuple[Answers, Belief] | None = None
+
+    @property
+    def loop(self) -> Loop:
+        """The parts as they are now."""
+        return Loop(self.task, self.learner, self.strategy, self.kind, self.candidates, self.first)
 
     @cached_property
     def item_names(self) -> list[str]:
@@ -143,20 +130,16 @@ class Study:
         earlier = self.storage.questions(self.name)
         asked = padded_queries([question.query for question in earlier], self.candidates)
         answers = self.answers()
-        rng = default_rng([self.seed, _SELECT, len(answers), len(earlier)])
+        rng = live_rng(self.seed, SELECT, len(answers), len(earlier))
         n_random = size if purpose != "train" else max(0, min(size, self.first - len(earlier)))
-        at_random = self.random_queries(n_random, asked, rng)
-        chosen: list[tuple[IntArray, float | None, str]] = [(query, None, "random") for query in at_random]
-        if len(chosen) < size and purpose == "train":
-            asked = stack_queries([asked, *(query[None] for query in at_random)])
-            queries, scores = choose(
-                self.task, self.strategy, self._steering_belief(), answers, asked, size - len(chosen), rng, self.kind
-            )
-            chosen += [(query, float(score), self.strategy_name) for query, score in zip(queries, scores)]
-        return [
-            self.make_question(query, used, rng, purpose, score, len(answers), f"{len(earlier) + i}-")
-            for i, (query, score, used) in enumerate(chosen)
-        ]
+        at_random = self.loop.random_queries(n_random, asked, rng)
+        scored: list[tuple[IntArray, float | None]] = [(query, None) for query in at_random]
+        if len(scored) < size and purpose == "train":
+            asked = stack_queries([asked, at_random])
+            belief = self.warm_belief()
+            queries, scores = self.loop.choose(belief, answers, asked, size - len(scored), rng)
+            scored += [(query, float(score)) for query, score in zip(queries, scores)]
+        return self._questions(scored, rng, len(answers), len(earlier), purpose)
 
     # --- what was learned --------------------------------------------------------------------------
 
@@ -168,8 +151,27 @@ class Study:
         """A cold fit of the stored answers: what is reported and exported."""
         answers = self.answers()
         if self._cold is None or not _same(self._cold[0], answers):  # one may have been taken back since
-            self._cold = answers, self._fit(answers, default_rng([self.seed, len(answers)]))
+            self._cold = answers, self.loop.fit(answers, cold_rng(self.seed, len(answers)))
         return self._cold[1]
+
+    def warm_belief(self) -> Belief:
+        """The belief that chooses: fitted warm along the answer counts at which the model was used before."""
+        answers = self.answers()
+        if self._warm is not None and _same(self._warm[0], answers):
+            return self._warm[1]
+        start, fits = None, {len(answers): live_rng(self.seed, FIT, len(answers))}
+        if self._warm is not None:
+            start = self._warm[1]
+        else:  # after a restart: replay the fits, so that the study goes on as it would have
+            for question in self.storage.questions(self.name):
+                fits[question.model_version] = live_rng(self.seed, FIT, question.model_version)
+            for round in self.storage.rounds(self.name):
+                fits[round.n_answers] = simulation_rng(self.seed, round.index, FIT)
+        for count in sorted(count for count in fits if 0 < count <= len(answers) or count == len(answers)):
+            start = self.loop.fit(answers.take(slice(0, count)), fits[count], start)
+        assert start is not None
+        self._warm = answers, start
+        return start
 
     def embedding(self) -> DataFrame:
         """Where the answers place the items: one row per item, by name."""
@@ -186,84 +188,86 @@ class Study:
     ) -> Iterator[Round]:
         """Ask and tell an oracle: the first random questions, then `rounds` batches of `size`.
 
-        Yields each round as it is stored, round 0 after the first questions, be there none. A run that was
-        interrupted goes on where its storage ended, and comes to the same end.
+        Yields each round as it is stored, round 0 after the first questions (even if there are none). A run that was
+        interrupted goes on where its storage ended, and comes to the same end, which is that of an experiment with
+        the same parts and seed.
         """
+        run, stored = Run(self.loop, self.seed), self.storage.answers(self.name)
+        told = {pair.question.id for pair in stored}
+        answers = answers_of(stored, self.kind, self.candidates)
+        questions = self.storage.questions(self.name)
         done = self.storage.rounds(self.name)[: rounds + 1]
-        yield from done
+        for round in done:  # the fits of an earlier run once more: each belief comes from the one before
+            run.round = round.index
+            self._fit_run(run, answers.take(slice(0, round.n_answers)))
+            yield round
         for index in range(len(done), rounds + 1):
             started = time.perf_counter()
-            batch = self._batch_of_round(index, size)
+            before = 0 if index == 0 else self.first + (index - 1) * size
+            after = self.first + index * size
+            new = self._questions_of_round(run, index, after - len(questions), questions)
+            if new:
+                self.storage.add_questions(self.name, new)
+                questions += new
+            batch, run.round = questions[before:after], index
             if not batch and index > 0:
                 return  # the pool has run out before the budget
-            answered = {pair.question.id for pair in self.storage.answers(self.name)}
-            rng = default_rng([self.seed, _ANSWER, index])
-            responses = oracle.answer(padded_queries([q.query for q in batch], self.candidates), rng)
-            for question, response in zip(batch, responses):
-                if question.id not in answered:
-                    self.tell(question, int(response))
-            belief = self._steering_belief()
+            if not told.issuperset(question.id for question in batch):
+                responses = oracle.answer(padded_queries([q.query for q in batch], self.candidates), run.rng(ASK))
+                for question, response in zip(batch, responses):
+                    if question.id not in told:
+                        self.tell(question, int(response))
+            belief = self._fit_run(run, self.answers())
             values = {name: float(measure(belief)) for name, measure in (measures or {}).items()}
-            result = Round(index, len(self.answers()), values, time.perf_counter() - started)
+            result = Round(index, len(run.answers), values, time.perf_counter() - started)
             self.storage.add_round(self.name, result)
             yield result
 
     # --- inside ------------------------------------------------------------------------------------
 
-    def _batch_of_round(self, index: int, size: int) -> list[Question]:
-        """The questions of round `index` of a simulation, those asked before an interruption included."""
-        before = 0 if index == 0 else self.first + (index - 1) * size
-        after = self.first + index * size
-        questions = self.storage.questions(self.name)
-        if len(questions) < after:
-            self.storage.add_questions(self.name, self.new_questions(after - len(questions)))
-            questions = self.storage.questions(self.name)
-        return questions[before:after]
-
-    def _steering_belief(self) -> Belief:
-        """The belief that chooses: fitted warm along the answer counts at which the model was used before."""
-        answers = self.answers()
-        if self._warm is not None and _same(self._warm[0], answers):
-            return self._warm[1]
-        if self._warm is None:  # after a restart: replay the fits, so that the study goes on as it would have
-            counts = {question.model_version for question in self.storage.questions(self.name)}
-            counts |= {round.n_answers for round in self.storage.rounds(self.name)}
+    def _questions_of_round(self, run: Run, index: int, size: int, earlier: Sequence[Question]) -> list[Question]:
+        """The questions that a round of a simulation still lacks; those asked before an interruption are there."""
+        if size <= 0:
+            return []
+        asked = padded_queries([question.query for question in earlier], self.candidates)
+        scored: list[tuple[IntArray, float | None]]
+        if index == 0:
+            scored = [(query, None) for query in self.loop.random_queries(size, asked, run.rng(OPENING))]
         else:
-            counts = set()
-        start = None if self._warm is None else self._warm[1]
-        for count in sorted({n for n in counts if 0 < n < len(answers)} | {len(answers)}):
-            rng = default_rng([self.seed, _FIT, count])
-            start = self._fit(answers.take(slice(0, count)), rng, start)
-        assert start is not None
-        self._warm = answers, start
-        return start
+            queries, scores = run.choose(size, asked)
+            scored = [(query, float(score)) for query, score in zip(queries, scores)]
+        n_answers = len(run.answers)
+        return self._questions(scored, live_rng(self.seed, SELECT, n_answers, len(earlier)), n_answers, len(earlier))
 
-    def _fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
-        """What the learner makes of the answers; kernels trust that its embedding has a place for every item."""
-        belief = self.learner.fit(answers, rng, start)
-        points, n_items = to_numpy(belief.embedding), len(self.item_names)
-        if points.ndim != 2 or len(points) != n_items:
-            raise DataError(
-                f"The learner's embedding has shape {points.shape}; of {n_items} items it is ({n_items}, dims)."
+    def _fit_run(self, run: Run, answers: Answers) -> Belief:
+        """The belief of a simulation's round, which `ask` goes on from as well."""
+        run.take(answers)
+        fit_runs([run])
+        assert run.belief is not None
+        self._warm = answers, run.belief
+        return run.belief
+
+    def _questions(
+        self,
+        scored: Sequence[tuple[IntArray, float | None]],
+        rng: Generator,
+        n_answers: int,
+        n_earlier: int,
+        purpose: Purpose = "train",
+    ) -> list[Question]:
+        """Queries as questions; one without a score was drawn at random."""
+        return [
+            self.make_question(
+                query,
+                "random" if score is None else self.strategy_name,
+                rng,
+                purpose,
+                score,
+                n_answers,
+                f"{n_earlier + i}-",
             )
-        if not np.isfinite(points).all():
-            row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
-            raise DataError(f"The learner's embedding of item {row} is {points[row]}; it must be finite numbers.")
-        return belief
-
-    def random_queries(self, size: int, asked: IntArray, rng: Generator) -> list[IntArray]:
-        """Random queries, none asked before and none twice; fewer where the pool has no more."""
-        found: list[IntArray] = []
-        known = set(question_keys(asked, self.kind).tolist())
-        for _ in range(50):
-            if len(found) >= size:
-                break
-            drawn = self.task.first_queries(size - len(found), rng)
-            for query, key in zip(drawn, question_keys(drawn, self.kind).tolist()):
-                if key not in known:
-                    known.add(key)
-                    found.append(query)
-        return found
+            for i, (query, score) in enumerate(scored)
+        ]
 
     def make_question(
         self,

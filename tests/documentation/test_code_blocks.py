@@ -17,7 +17,7 @@ from pages import PAGES, ROOT, SHELL, Block, blocks
 
 import infonn
 from infonn.cli.main import app
-from infonn.specs.settings import SPEC, check_spec
+from infonn.specs.settings import Settings, check_spec
 
 by_name = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
@@ -129,7 +129,7 @@ def test_every_study_that_is_written_down_is_a_valid_one(page: Path) -> None:
     for block in blocks(page):
         if block.language == "toml":
             tables = tomllib.loads(block.text)
-            if set(tables) <= set(SPEC):
+            if set(tables) <= set(Settings.model_fields):
                 check_spec(tables)
 
 

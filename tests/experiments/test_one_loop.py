@@ -1,11 +1,17 @@
 """Every way to run the loop gives the same curves: those on file, kept before the ways became one."""
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from loop_curves import FILE, SETTINGS, processor, setups
 
-from infonn.experiments.trial import Curve, run_setups
+from infonn.experiments.trial import Curve, Setup, run_setups
+from infonn.queries import Answers
+from infonn.records import Item, StudyRecord
+from infonn.storage.memory import MemoryStorage
+from infonn.study import Study
 
 KEPT = json.loads(FILE.read_text())
 
@@ -26,4 +32,44 @@ def assert_same(found: Curve, wanted: Curve) -> None:
 @pytest.mark.parametrize("name", list(SETTINGS))
 def test_an_experiment_gives_the_curves_on_file(name: str) -> None:
     for found, wanted in zip(run_setups(setups(name)), kept_curves(name), strict=True):
+        assert_same(found, wanted)
+
+
+def study_of(setup: Setup) -> Study:
+    """The setup as a user's study; answers that everybody starts from are told, not asked."""
+    storage = MemoryStorage()
+    record = StudyRecord(setup.method, {}, setup.seed, 1.0)
+    storage.create_study(record, [Item(str(item)) for item in range(setup.task.n_items)])
+    first = len(setup.first) if isinstance(setup.first, Answers) else setup.first
+    return Study(
+        setup.method,
+        storage,
+        setup.task,
+        setup.learner,
+        setup.strategy,
+        kind=setup.kind,
+        candidates=setup.task.candidates,
+        first=first,
+        seed=setup.seed,
+        strategy_name=setup.method,
+    )
+
+
+def tell_opening(study: Study, answers: Answers) -> None:
+    rng = np.random.default_rng(0)
+    for query, response in zip(answers.queries, answers.responses):
+        question = study.make_question(query, "random", rng)
+        study.storage.add_questions(study.name, [question])
+        study.tell(question, int(response))
+
+
+@pytest.mark.parametrize("name", list(SETTINGS))
+def test_a_study_gives_the_curves_on_file(name: str) -> None:
+    for setup, wanted in zip(setups(name), kept_curves(name), strict=True):
+        study = study_of(setup)
+        if isinstance(setup.first, Answers):
+            tell_opening(study, setup.first)
+        rounds = list(study.run(setup.oracle, setup.rounds, setup.size, setup.measures))
+        found = replace(wanted, queries=[round.n_answers for round in rounds])
+        found.measures = {key: [round.measures[key] for round in rounds] for key in wanted.measures}
         assert_same(found, wanted)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from infonn.arrays import same_contents
 from infonn.beliefs import Belief
 from infonn.contracts.loop import Strategy
 from infonn.experiments.trial import Curve, Setup, run_setups, stacks
@@ -38,7 +39,10 @@ class Stacked(Counting):
     features: np.ndarray = field(default_factory=lambda: np.ones(3))
     calls: list = field(default_factory=list, compare=False)
 
-    def fit_many(self, answers, rngs, starts):
+    def stacks_with(self, other):
+        return same_contents(self, other)
+
+    def fit_many(self, answers, rngs, starts, learners=()):
         self.calls.append(len(answers))
         return [self.fit(a, r, s) for a, r, s in zip(answers, rngs, starts)]
 
@@ -134,8 +138,7 @@ def test_a_curve_goes_through_json_and_back() -> None:
 def test_learners_that_differ_in_their_items_train_as_one_stack_where_they_say_so():
     @dataclass(frozen=True)
     class Agreeable(Stacked):
-        @staticmethod
-        def fit_stack(learners, answers, rngs, starts):
+        def fit_many(self, answers, rngs, starts, learners=()):
             learners[0].calls.append([float(learner.features[0]) for learner in learners])
             return [learner.fit(a, r, s) for learner, a, r, s in zip(learners, answers, rngs, starts)]
 

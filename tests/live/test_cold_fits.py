@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from test_worker import answer, new_study, settle
 
-from infonn.live.cold_fits import Aside, AtOnce
+from infonn.live.cold_fits import BackgroundFitter, InlineFitter
 from infonn.live.worker import Worker
 from infonn.specs.build import load_study
 from infonn.storage.sql import SqlStorage
@@ -27,14 +27,14 @@ def storage(tmp_path):
 
 @pytest.fixture
 def aside(storage):
-    made = Aside(f"sqlite:///{storage.database.url.database}")
+    made = BackgroundFitter(f"sqlite:///{storage.database.url.database}")
     yield made
     made.stop()
 
 
-def wait_for(reporter):
+def wait_for(fitter):
     end = time.monotonic() + 60
-    while (made := reporter.finished()) is None:
+    while (made := fitter.finished()) is None:
         assert time.monotonic() < end
         time.sleep(0.01)
     return made
@@ -49,7 +49,7 @@ def test_a_report_from_aside_is_the_one_made_on_the_spot(storage, aside) -> None
     assert (made.study, made.revision, made.n_answers, made.problem) == ("s", (12, 0), 12, "")
     assert storage.notes("s")["reported"] == {"revision": [12, 0], "queue": 7}
     from_aside = storage.load_model("s")[1]
-    at_once = AtOnce(storage)
+    at_once = InlineFitter(storage)
     at_once.start(study, 7)
     assert at_once.finished().revision == (12, 0)
     np.testing.assert_array_equal(from_aside["embedding"], storage.load_model("s")[1]["embedding"])
@@ -67,15 +67,15 @@ def test_a_process_that_dies_is_a_problem_and_the_next_report_is_made(storage, a
 
 def test_what_cannot_be_reported_is_said(storage, aside) -> None:
     study = load_study(storage, "s")
-    storage.change_study("s", spec={**storage.study("s").spec, "learner": {"name": "mds", "n_dims": 0}})
+    storage.change_study("s", spec={**storage.study("s").spec, "learner": {"name": "mds", "step": -1.0}})
     aside.start(study, 0)
     made = wait_for(aside)
-    assert "n_dims" in made.problem or "dimension" in made.problem
+    assert "step must be above 0" in made.problem
     assert not made.passing
 
 
 def test_a_worker_reports_aside_while_it_goes_on(storage, aside) -> None:
-    worker = Worker(storage, reporter=aside)
+    worker = Worker(storage, fitter=aside)
     answer(storage, 12)
     end = time.monotonic() + 60
     while storage.notes("s").get("reported", {}).get("revision") != [12, 0]:

@@ -12,7 +12,7 @@ from infonn.contracts.storage import Serving
 from infonn.live.cold_fits import matched
 from infonn.live.studies import serving_for
 from infonn.live.transfer import put_study
-from infonn.live.updating import SMALLEST_QUEUE, Keeper
+from infonn.live.updating import SMALLEST_QUEUE, Updater
 from infonn.live.worker import Worker
 from infonn.maths.prediction import expected_responses, plane_of, wilson_interval
 from infonn.records import Answer
@@ -133,14 +133,14 @@ def test_a_low_queue_is_filled_before_the_belief_is_fitted() -> None:
     new_study(storage)
     worker = Worker(storage)
     answer_in_turns(storage, worker, 8)
-    learner, depths = worker._keepers["s"].study.learner, []
+    learner, depths = worker._updaters["s"].study.learner, []
 
     class Watched:
         def fit(self, *given):
             depths.append(storage.queue_depth("s"))
             return learner.fit(*given)
 
-    worker._keepers["s"].study.learner = Watched()
+    worker._updaters["s"].study.learner = Watched()
     storage.replace_open("s", [])  # a crowd came and took everything
     storage.add_answer("s", Answer("more", storage.serve("s", "anna", 1, Serving())[0].id, "anna", 0))
     worker.turn()
@@ -148,7 +148,7 @@ def test_a_low_queue_is_filled_before_the_belief_is_fitted() -> None:
 
 
 class Never:
-    """A reporter who is always busy."""
+    """A fitter who is always busy."""
 
     pause = 1.0
 
@@ -161,7 +161,7 @@ def test_updates_get_shorter_when_a_crowd_answers_and_longer_again(monkeypatch) 
     monkeypatch.setattr("infonn.live.updating.time.monotonic", lambda: now[0])
     storage = MemoryStorage()
     draw = serving_for(storage, new_study(storage)).draw
-    keeper = Keeper(storage, load_study(storage, "s"), Never())
+    updater = Updater(storage, load_study(storage, "s"), Never())
     efforts = []
 
     @dataclass(frozen=True)
@@ -169,20 +169,23 @@ def test_updates_get_shorter_when_a_crowd_answers_and_longer_again(monkeypatch) 
         learner: Any
         effort: float = 1.0
 
+        def with_effort(self, effort):
+            return Slow(self.learner, effort)
+
         def fit(self, *given):
             now[0] += 10 * self.effort
             efforts.append(self.effort)
             return self.learner.fit(*given)
 
-    keeper.study.learner = Slow(keeper.study.learner)
+    updater.study.learner = Slow(updater.study.learner)
     for _ in range(20):
         answer(storage, 40, draw=draw)
-        keeper.tend()
+        updater.update()
     assert 0.02 <= efforts[-1] <= 0.1  # half a second
     for _ in range(20):
         now[0] += 60
         answer(storage, 1, draw=draw)
-        keeper.tend()
+        updater.update()
     assert efforts[-1] == pytest.approx(0.5, abs=0.1)  # five seconds
 
 
@@ -342,7 +345,7 @@ def test_the_study_of_a_dead_worker_is_taken_over() -> None:
     def cut(*_: object, **__: object) -> None:
         raise PowerCut
 
-    object.__setattr__(dying._keepers["s"].study, "learner", type("Learner", (), {"fit": cut})())
+    object.__setattr__(dying._updaters["s"].study, "learner", type("Learner", (), {"fit": cut})())
     with pytest.raises(PowerCut):  # in the middle of a fit
         dying.turn()
     assert not heir.turn()
@@ -353,7 +356,7 @@ def test_the_study_of_a_dead_worker_is_taken_over() -> None:
 
 def test_an_error_is_noted_and_taken_back_when_it_is_over(caplog) -> None:
     storage = MemoryStorage()
-    new_study(storage, learner={"name": "mds", "n_dims": 0})
+    new_study(storage, learner={"name": "mds", "step": -1.0})
     worker = Worker(storage)
     with caplog.at_level(logging.ERROR):
         assert not worker.turn()

@@ -11,7 +11,6 @@ from infonn.experiments.paper import dml_synthetic
 from infonn.experiments.paper.deep_metric import INFO_NN, RANDOM_NN
 from infonn.experiments.sweep import Plan
 from infonn.experiments.trial import Setup, run_setups
-from infonn.study import choose
 
 N_TRIALS = 20
 
@@ -37,7 +36,7 @@ def dml_select() -> Comparison:
 
     def select() -> object:
         rng = np.random.default_rng(1)
-        return choose(setup.task, setup.strategy, belief, first, first.queries, setup.size, rng, setup.kind)
+        return setup.loop.choose(belief, first, first.queries, setup.size, rng)
 
     return Comparison(select)
 

@@ -54,7 +54,8 @@ def label(
     learner, answers = _learner(table, len(names), scale=job.items.features is not None), job.answers(known)
     belief = learner.fit(answers, np.random.default_rng([seed, len(answers), 0]))
     _say_accuracy(console, learner, answers, names, seed)
-    chosen, rule = job.choose(strategy, belief, answers, next, np.random.default_rng([seed, len(answers), 1]))
+    rng = np.random.default_rng([seed, len(answers), 1])
+    chosen, rule = job.choose(strategy, learner, belief, answers, next, rng)
     out.mkdir(parents=True, exist_ok=True)
     job.keep_labels(known)
     predictions = job.write_predictions(belief, known)
@@ -121,10 +122,12 @@ class _Job:
         )
         return pixel_features(read_pictures([self.items.folder / str(item.image) for item in self.items.items]))
 
-    def choose(self, strategy: str, belief: Belief, answers: Answers, size: int, rng: Any) -> tuple[IntArray, str]:
+    def choose(
+        self, strategy: str, learner: Any, belief: Belief, answers: Answers, size: int, rng: Any
+    ) -> tuple[IntArray, str]:
         """The next queries and the rule that chose them: typical items until two classes have a label."""
+        from infonn.loop import Loop
         from infonn.specs.registry import CLASS_STRATEGIES, build_part
-        from infonn.study import choose
         from infonn.tasks.labels import LabelTask
 
         context = {"n_classes": len(self.classes)}
@@ -132,7 +135,7 @@ class _Job:
         build_part("Strategy", CLASS_STRATEGIES, strategy, {}, context)  # a wrong name shows now
         picker = build_part("Strategy", CLASS_STRATEGIES, rule, {}, context)
         task = LabelTask(len(self.items), self.classes)
-        queries, _ = choose(task, picker, belief, answers, answers.queries, size, rng, "label")
+        queries, _ = Loop(task, learner, picker, "label").choose(belief, answers, answers.queries, size, rng)
         return queries, rule
 
     def write_predictions(self, belief: Belief, known: dict[int, int]) -> dict[int, tuple[str, str]]:

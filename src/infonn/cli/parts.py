@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import typer
 
 PANEL = "Look"
@@ -17,26 +20,24 @@ def register(app: typer.Typer) -> None:
 
 def strategies() -> None:
     """List the selection strategies, one line each, and say why the default is the default."""
-    from infonn.specs.registry import CLASS_STRATEGIES, STRATEGIES
-    from infonn.specs.settings import SPEC
+    from infonn.specs.registry import DEFAULT_STRATEGIES, strategies_of
 
-    default = SPEC["strategy"]["name"]
-    _show("Strategy", STRATEGIES, default)
+    _show("Strategy", strategies_of("similarity"), DEFAULT_STRATEGIES["similarity"])
     typer.echo(WHY)
     typer.echo("\nFor labels:")
-    _show("Strategy", CLASS_STRATEGIES, default)
+    _show("Strategy", strategies_of("labels"), DEFAULT_STRATEGIES["labels"])
 
 
 def learners() -> None:
     """List the learners, one line each."""
-    from infonn.specs.registry import CLASS_LEARNERS, DEFAULT_LEARNERS, LEARNERS
+    from infonn.specs.registry import DEFAULT_LEARNERS, learners_of
 
-    _show("Learner", LEARNERS, *DEFAULT_LEARNERS.values())
+    _show("Learner", learners_of("similarity"), *DEFAULT_LEARNERS.values())
     typer.echo("\nFor labels:")
-    _show("Learner", CLASS_LEARNERS, *DEFAULT_LEARNERS.values())
+    _show("Learner", learners_of("labels"), *DEFAULT_LEARNERS.values())
 
 
-def _show(kind: str, table: dict[str, str], *defaults: str) -> None:
+def _show(kind: str, table: Mapping[str, Any], *defaults: str) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table

@@ -99,7 +99,7 @@ def work(
     parent: Annotated[int | None, typer.Option(help="End with the process of this number.", hidden=True)] = None,
 ) -> None:
     """Fit studies as answers arrive, and keep their queues of questions full."""
-    from infonn.live.cold_fits import Aside
+    from infonn.live.cold_fits import BackgroundFitter
     from infonn.live.worker import Worker
     from infonn.specs.build import open_live_storage
 
@@ -113,7 +113,7 @@ def work(
         os.nice(12)  # people at the page come first
     if storage == "memory://":
         raise typer.BadParameter("memory:// belongs to one process; use sqlite:///study.db.")
-    Worker(open_live_storage(storage), claim_s, reporter=Aside(storage)).run(stop)
+    Worker(open_live_storage(storage), claim_s, fitter=BackgroundFitter(storage)).run(stop)
 
 
 class Helpers:

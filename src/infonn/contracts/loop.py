@@ -7,9 +7,9 @@ remembers it. Nothing here is inherited from: a part has the right method, or is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator, default_rng
@@ -20,18 +20,23 @@ from infonn.errors import DataError
 from infonn.queries import Answers
 from infonn.records import Option
 
-T = TypeVar("T")
-R = TypeVar("R")
-Map = Callable[[Callable[[T], R], Iterable[T]], Iterable[R]]  # the builtin `map`, or another way to map
 Measure = Callable[[Belief], float]  # knows the truth; tasks and strategies never see it
 
 # --- selection -------------------------------------------------------------------------------------
 
 Prediction = Callable[[IntArray], Array]
-"""queries -> log_probs (draws, queries, options) under common draws of the belief.
+"""queries -> log_probs (draws, queries, options) under common draws of the belief."""
 
-A prediction may also have `information(queries) -> (queries,)`: the same nats as `mutual_information` of the
-log_probs, fused and in bounded memory. Criteria ask for that first."""
+
+@runtime_checkable
+class FusedPrediction(Protocol):
+    """A prediction that knows the information of queries without their log_probs; criteria ask for that first."""
+
+    def __call__(self, queries: IntArray) -> Array: ...
+
+    def information(self, queries: IntArray) -> FloatArray:
+        """The same nats as `mutual_information` of the log_probs, fused and in bounded memory: (queries,)."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -92,16 +97,48 @@ class Learner(Protocol):
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief: ...
 
 
+@runtime_checkable
 class StackedLearner(Learner, Protocol):
     """A learner that fits many studies as one stacked model; each slice gives what `fit` alone would give."""
 
+    def stacks_with(self, other: Learner) -> bool:
+        """Whether studies of the other learner may stand in one stack with studies of this one."""
+        ...
+
     def fit_many(
-        self, answers: Sequence[Answers], rngs: Sequence[Generator], starts: Sequence[Belief | None]
-    ) -> list[Belief]: ...
+        self,
+        answers: Sequence[Answers],
+        rngs: Sequence[Generator],
+        starts: Sequence[Belief | None],
+        learners: Sequence[Learner] = (),
+    ) -> list[Belief]:
+        """A belief for each study; `learners` are those of the studies, where they differ (in their items, say)."""
+        ...
+
+
+@runtime_checkable
+class AdjustableLearner(Learner, Protocol):
+    """A learner that can do with less: for updates that people wait for."""
+
+    def with_effort(self, effort: float) -> Learner:
+        """The same learner making this share of its moves, from 0 to 1."""
+        ...
+
+
+@runtime_checkable
+class PlacingLearner(Learner, Protocol):
+    """A learner whose belief places items that nobody was asked about."""
+
+    def transform(self, features: FloatArray, belief: Belief) -> FloatArray:
+        """Where items with these features lie, in the belief's own embedding: (items, dims)."""
+        ...
 
 
 class Task(Protocol):
     """What may be asked, and what a response means."""
+
+    @property
+    def n_items(self) -> int: ...
 
     def first_queries(self, size: int, rng: Generator) -> IntArray: ...
 

@@ -20,12 +20,13 @@ from infonn.experiments.trial import Curve, Progress, Setup, run_setups
 from infonn.oracles.distances import DistanceOracle
 from infonn.oracles.noise import Corrupted
 from infonn.queries import Answers, check_length, count_queries, draw_queries, split_into_triplets
-from infonn.specs.registry import DEFAULT_LEARNERS, LEARNERS, STRATEGIES, build_part
-from infonn.specs.settings import SPEC
+from infonn.specs.registry import DEFAULT_LEARNERS, DEFAULT_STRATEGIES, LEARNERS, STRATEGIES, build_part
+from infonn.specs.settings import QueriesTable
 from infonn.tasks.similarity import SimilarityTask
 
 MEASURE = "triplet_accuracy"
-ACTIVE, RANDOM = SPEC["strategy"]["name"], "random"
+ACTIVE, RANDOM = DEFAULT_STRATEGIES["similarity"], "random"
+FIRST = QueriesTable().first
 ENOUGH = 2  # rounds in a row at the target end a trial
 FEWEST = 3  # trials that an interval needs
 CHAINS = 24  # of a posterior: half of what a live study has, so that more trials fit into a minute
@@ -56,7 +57,7 @@ class Wanted:
         if not 0.5 < self.target < 1:
             raise InfonnError(f"The target is {self.target}; it must be above 0.5 (guessing) and below 1.")
         check_length(self.candidates, self.n_items)
-        n_questions, first = count_queries(self.n_items, self.candidates), SPEC["queries"]["first"]
+        n_questions, first = count_queries(self.n_items, self.candidates), FIRST
         if n_questions <= first:
             raise InfonnError(
                 f"{self.n_items} items give {n_questions} different questions with {self.candidates} candidates: ask "
@@ -77,7 +78,7 @@ class Wanted:
     @property
     def most_answers(self) -> int:
         """Where a trial gives up."""
-        return round(4 * self.scale) + SPEC["queries"]["first"]
+        return round(4 * self.scale) + FIRST
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def run_plan(wanted: Wanted, trials: int, seconds: float = math.inf, report: Rep
 
 
 def _per_answers(wanted: Wanted, trial: int, trials: int, report: Report) -> Progress:
-    return lambda round, _: report(trial, trials, SPEC["queries"]["first"] + round * wanted.batch)
+    return lambda round, _: report(trial, trials, FIRST + round * wanted.batch)
 
 
 def setups_of(wanted: Wanted, trial: int) -> list[Setup]:
@@ -123,7 +124,6 @@ def setups_of(wanted: Wanted, trial: int) -> list[Setup]:
         "names": task.names,
         "n_items": wanted.n_items,
         "features": None,
-        "n_dims": wanted.n_dims,
         "dims": wanted.n_dims,
         "n_chains": CHAINS,
         "candidates": wanted.candidates,
@@ -145,9 +145,9 @@ def setups_of(wanted: Wanted, trial: int) -> list[Setup]:
             strategy=build_part("Strategy", STRATEGIES, name, {}, context),
             oracle=Corrupted(exact, wrong, seed) if wrong else exact,
             measures={MEASURE: TripletAccuracy(triplets)},
-            first=SPEC["queries"]["first"],
+            first=FIRST,
             size=wanted.batch,
-            rounds=-(-(wanted.most_answers - SPEC["queries"]["first"]) // wanted.batch),
+            rounds=-(-(wanted.most_answers - FIRST) // wanted.batch),
             until=lambda curve: _at_target(curve, wanted.target),
         )
         for name in (ACTIVE, RANDOM)

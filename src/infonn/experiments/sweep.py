@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from infonn import __version__
 from infonn.errors import InfonnError, MissingPartError, unknown_name
 from infonn.experiments.curve_file import Journal, plain, write_json
-from infonn.experiments.trial import Curve, Probe, Setup, run_setups, stacks
+from infonn.experiments.trial import Curve, Probe, Setup, run_setups
+from infonn.loop import stacks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

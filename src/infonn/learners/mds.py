@@ -28,15 +28,15 @@ class MDS:
     """
 
     n_items: int
-    n_dims: int = 2
+    dims: int = 2
     mu: float | Literal["diminishing"] = "diminishing"
     shrink: float = 0.99
     steps: int = 500
     step: float = 0.5
 
     def __post_init__(self) -> None:
-        if self.n_items < 1 or self.n_dims < 1:
-            raise ValueError(f"{self.n_items} items in {self.n_dims} dimensions; both must be at least 1.")
+        if self.n_items < 1 or self.dims < 1:
+            raise ValueError(f"{self.n_items} items in {self.dims} dimensions; both must be at least 1.")
         if not (self.mu == "diminishing" or (not isinstance(self.mu, str) and self.mu > 0)):
             raise ValueError(f'mu is {self.mu!r}; it must be above 0, or "diminishing".')
         if not (self.steps >= 0 and self.step > 0 and 0 < self.shrink <= 1):
@@ -51,13 +51,13 @@ class MDS:
         if len(triplets) and int(triplets.max()) >= self.n_items:
             raise DataError(f"Item {int(triplets.max())} was answered about, and there are {self.n_items} items.")
         if start is None:
-            embedding: FloatArray = rng.random((self.n_items, self.n_dims))
+            embedding: FloatArray = rng.random((self.n_items, self.dims))
             round, mu = 0, self._mu(embedding, 0)
         else:
-            if start.embedding.shape != (self.n_items, self.n_dims):
+            if start.embedding.shape != (self.n_items, self.dims):
                 raise DataError(
                     f"The belief to start from has shape {start.embedding.shape}; "
-                    f"it must be {(self.n_items, self.n_dims)}."
+                    f"it must be {(self.n_items, self.dims)}."
                 )
             embedding = start.embedding
             round = int(start.state["round"]) if start.state else 0

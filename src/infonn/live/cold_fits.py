@@ -1,4 +1,4 @@
-"""What is reported of a study: a cold fit of its stored answers, and how well it foresees those held out."""
+"""Cold fits: what the stored answers alone make of a study, and how well it foresees those held out."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from multiprocessing import connection, get_context, parent_process
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.random import default_rng
 
 from infonn.arrays import to_numpy
 from infonn.beliefs import Belief
 from infonn.contracts.storage import Answered, LiveStorage
 from infonn.errors import InfonnError, StorageError
+from infonn.loop import cold_rng
 from infonn.maths.prediction import expected_responses, plane_of, response_log_probs, spread_of, wilson_interval
 from infonn.queries import Answers, last_labels, not_among
 from infonn.records import Round
@@ -30,8 +30,8 @@ log = logging.getLogger("infonn.live.worker")
 
 
 @dataclass(frozen=True)
-class Reported:
-    """A report that was made: of which answers, and how long it took; or the problem that kept it back."""
+class ColdFit:
+    """A cold fit that was made: of which answers, and how long it took; or the problem that kept it back."""
 
     study: str
     revision: tuple[int, int] = (-1, -1)
@@ -41,7 +41,7 @@ class Reported:
     passing: bool = False  # a problem of the storage, which is over some time
 
 
-def report(storage: LiveStorage, study: Study, queue: int) -> Reported:
+def fit_cold(storage: LiveStorage, study: Study, queue: int) -> ColdFit:
     """Fit the stored answers cold, and keep the model and its hold-out accuracy.
 
     Nothing but the study's seed and its answers goes into the fit, so whoever makes it comes to the same model.
@@ -53,7 +53,7 @@ def report(storage: LiveStorage, study: Study, queue: int) -> Reported:
     if study.kind == "label":  # what another person said of an item trains, and then the item tests nothing
         held_out = held_out.take(not_among(held_out.queries, answers.queries, study.kind))
     started = time.monotonic()
-    belief = study.learner.fit(answers, default_rng([study.seed, len(answers)]))
+    belief = study.loop.fit(answers, cold_rng(study.seed, len(answers)))
     seconds = time.monotonic() - started
     model = model_of(belief, study, answered)
     model |= {"revision": list(revision), "n_answers": len(answers), "at": time.time(), "seconds": seconds}
@@ -64,7 +64,7 @@ def report(storage: LiveStorage, study: Study, queue: int) -> Reported:
         measures |= comparison(study, answered, held_out, compared)
     storage.add_round(study.name, Round(len(rounds), len(answers), {**measures, "at": time.time()}, seconds))
     storage.note(study.name, "reported", {"revision": list(revision), "queue": queue})
-    return Reported(study.name, revision, len(answered), time.monotonic() - started)
+    return ColdFit(study.name, revision, len(answered), time.monotonic() - started)
 
 
 def _answers(answered: list[Answered], study: Study, purpose: str) -> Answers:
@@ -83,7 +83,7 @@ def comparison(study: Study, answered: list[Answered], held_out: Answers, compar
     measures = {"n_compared": float(n)}
     for sort, pairs in (("random", at_random), ("chosen", chosen)):
         answers = answers_of(pairs, study.kind, study.candidates)
-        measured = hold_out_measures(study.learner.fit(answers, default_rng([study.seed, n])), held_out)
+        measured = hold_out_measures(study.loop.fit(answers, cold_rng(study.seed, n)), held_out)
         kept = ("hold_out_accuracy", "hold_out_low", "hold_out_high")
         measures |= {f"{sort}_{key}": measured[key] for key in kept if key in measured}
     return measures
@@ -158,52 +158,52 @@ def hold_out_measures(belief: Belief, held_out: Answers) -> dict[str, float]:
 # --- who makes them --------------------------------------------------------------------------------
 
 
-class Reporter(Protocol):
-    """Makes one report at a time."""
+class ColdFitter(Protocol):
+    """Makes one cold fit at a time."""
 
-    pause: float  # while answers keep coming, so many times as long as a report took passes before the next
+    pause: float  # while answers keep coming, so many times as long as a fit took passes before the next
 
     def start(self, study: Study, queue: int) -> bool:
-        """Begin a report; False where another is still being made."""
+        """Begin a cold fit; False where another is still being made."""
         ...
 
-    def finished(self) -> Reported | None:
-        """The report that has ended since this was asked last."""
+    def finished(self) -> ColdFit | None:
+        """The fit that has ended since this was asked last."""
         ...
 
     def stop(self) -> None: ...
 
 
-class AtOnce:
-    """Reports made on the spot: for a storage that only this process can see."""
+class InlineFitter:
+    """Fits made on the spot: for a storage that only this process can see."""
 
     pause = 10.0
 
     def __init__(self, storage: LiveStorage) -> None:
         self._storage = storage
-        self._made: Reported | None = None
+        self._made: ColdFit | None = None
 
     def start(self, study: Study, queue: int) -> bool:
         if self._made is not None:
             return False
-        self._made = _report_or_problem(self._storage, study, queue)
+        self._made = _fit_or_problem(self._storage, study, queue)
         return True
 
-    def finished(self) -> Reported | None:
+    def finished(self) -> ColdFit | None:
         made, self._made = self._made, None
         return made
 
     def stop(self) -> None: ...
 
 
-class Aside:
-    """Reports made by a process of their own at a lower priority: neither people nor queues wait for a cold fit."""
+class BackgroundFitter:
+    """Fits made by a process of their own at a lower priority: neither people nor queues wait for a cold fit."""
 
     pause = 1.0
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._study: str | None = None  # whose report is being made
+        self._study: str | None = None  # whose fit is being made
         self._process: Any = None
         self._pipe: Any = None
 
@@ -212,20 +212,22 @@ class Aside:
             return False
         if self._process is None or not self._process.is_alive():
             self._pipe, other = (context := get_context("spawn")).Pipe()
-            self._process = context.Process(target=_make_reports, args=(self._url, other), name="reports", daemon=True)
+            self._process = context.Process(
+                target=_fit_on_demand, args=(self._url, other), name="cold fits", daemon=True
+            )
             self._process.start()
             other.close()
         self._study = study.name
         self._pipe.send((study.name, queue))
         return True
 
-    def finished(self) -> Reported | None:
+    def finished(self) -> ColdFit | None:
         if self._study is None or not (self._pipe.poll() or not self._process.is_alive()):
             return None
         try:
-            made: Reported = self._pipe.recv()
+            made: ColdFit = self._pipe.recv()
         except (EOFError, OSError):
-            made = Reported(self._study, problem="the process that fits it ended")
+            made = ColdFit(self._study, problem="the process that fits it ended")
         self._study = None
         return made
 
@@ -235,8 +237,8 @@ class Aside:
             self._process.join(5)
 
 
-def _make_reports(url: str, jobs: connection.Connection) -> None:
-    """The process aside: a report for every name that comes, until whoever sends them is gone."""
+def _fit_on_demand(url: str, jobs: connection.Connection) -> None:
+    """The process in the background: a cold fit for every name that comes, until whoever sends them is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if hasattr(os, "nice"):
@@ -250,9 +252,9 @@ def _make_reports(url: str, jobs: connection.Connection) -> None:
             return
         try:
             storage = storage or open_live_storage(url)
-            made = _report_or_problem(storage, load_study(storage, name), queue)
+            made = _fit_or_problem(storage, load_study(storage, name), queue)
         except InfonnError as error:
-            made = Reported(name, problem=str(error), passing=isinstance(error, StorageError))
+            made = ColdFit(name, problem=str(error), passing=isinstance(error, StorageError))
         jobs.send(made)
 
 
@@ -263,11 +265,11 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _report_or_problem(storage: LiveStorage, study: Study, queue: int) -> Reported:
+def _fit_or_problem(storage: LiveStorage, study: Study, queue: int) -> ColdFit:
     try:
-        return report(storage, study, queue)
+        return fit_cold(storage, study, queue)
     except StorageError as error:
-        return Reported(study.name, problem=str(error), passing=True)
+        return ColdFit(study.name, problem=str(error), passing=True)
     except Exception as error:
         log.error('study "%s" could not be fitted', study.name, exc_info=error)
-        return Reported(study.name, problem=str(error) if isinstance(error, InfonnError) else repr(error))
+        return ColdFit(study.name, problem=str(error) if isinstance(error, InfonnError) else repr(error))

@@ -5,51 +5,49 @@ from __future__ import annotations
 import secrets
 import time
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
 
 from infonn.beliefs import Belief
-from infonn.contracts.loop import Learner
 from infonn.contracts.storage import Answered, LiveStorage
-from infonn.live.cold_fits import Reported, Reporter
+from infonn.live.cold_fits import ColdFit, ColdFitter
+from infonn.loop import FIT, SELECT, live_rng
 from infonn.queries import Answers, padded_queries
 from infonn.records import Question
-from infonn.study import Study, answers_of, choose
+from infonn.study import Study, answers_of
 
 REFILL_EVERY_S = 0.25
 SMALLEST_QUEUE, FIRST_QUEUE, LARGEST_QUEUE = 60, 400, 1500
 LEAST_EFFORT = 0.02  # of a learner that can do with less
-_STEER, _SELECT = 4, 5  # streams of randomness, apart from those of `study`
 
 
 @dataclass
-class Keeper:
-    """Takes in answers, fits them warm, keeps the queue full, and has the study reported when that is due."""
+class Updater:
+    """Takes in answers, fits them warm, keeps the queue full, and has it fitted cold when that is due."""
 
     storage: LiveStorage
     study: Study
-    reporter: Reporter
+    fitter: ColdFitter
     revision: tuple[int, int] = (-1, -1)
-    reported: tuple[int, int] = (-1, -1)  # the revision of the last report
+    cold_fit: tuple[int, int] = (-1, -1)  # the revision of the last cold fit
     answered: list[Answered] = field(default_factory=list)
-    steering: Belief | None = None
-    steered: int = 0  # answers on record when `steering` was fitted
+    warm_belief: Belief | None = None
+    belief_version: int = 0  # answers on record when `warm_belief` was fitted
     effort: float = 1.0  # of a warm update
     rate: float = 0.0  # answers a second, lately
     n_left: int = LARGEST_QUEUE  # questions the last refill found; fewer than wanted where the pool has no more
     cycle_s: float = 0.5  # from answers to a new queue: rather too long than too short
-    report_s: float = 0.0  # seconds the last report took
-    reported_at: float = -np.inf
-    reported_answers: int = 0
+    cold_fit_s: float = 0.0  # seconds that fit took
+    cold_fit_at: float = -np.inf
+    cold_fit_answers: int = 0
     looked_at: float = -np.inf
     taken_in_at: float = -np.inf
-    rehearsed: bool = False
+    compiled: bool = False
     active_at: float = field(default_factory=time.monotonic)
 
-    def tend(self) -> bool:
-        """Refill the queue or take in new answers, and start a report where one is due; whether it did anything."""
+    def update(self) -> bool:
+        """Refill the queue or take in new answers, and start a cold fit where one is due; whether it did anything."""
         found = self.storage.revision(self.study.name)
         since, self.looked_at = self.looked_at, time.monotonic()
         is_low = self.storage.queue_depth(self.study.name) < min(self.queue_size(), self.n_left) // 2
@@ -59,46 +57,46 @@ class Keeper:
             self._take_in(found)
             if is_low:
                 self._refill()  # people first: what the belief knows now will do until it is fitted
-            self._steer()
+            self._update_belief()
             self._refill()
         elif is_low:
             self._refill()
         else:
-            return not fresh and self.reported != found and self.reporter.start(self.study, self.n_left)
-        if self._report_is_due():
-            self.reporter.start(self.study, self.n_left)
+            return not fresh and self.cold_fit != found and self.fitter.start(self.study, self.n_left)
+        if self._cold_fit_is_due():
+            self.fitter.start(self.study, self.n_left)
         self.active_at = time.monotonic()
         took = self.active_at - max(since, self.looked_at - 10)  # with what the worker did in between
         self.cycle_s = max(took, 0.8 * self.cycle_s + 0.2 * took)
         return True
 
-    def note(self, made: Reported) -> None:
-        """A report of this study was made."""
-        self.reported_at, self.active_at = time.monotonic(), time.monotonic()
+    def note(self, made: ColdFit) -> None:
+        """A cold fit of this study was made."""
+        self.cold_fit_at, self.active_at = time.monotonic(), time.monotonic()
         if not made.problem:
-            self.reported, self.report_s, self.reported_answers = made.revision, made.seconds, made.n_answers
+            self.cold_fit, self.cold_fit_s, self.cold_fit_answers = made.revision, made.seconds, made.n_answers
 
     @property
     def settled(self) -> bool:
-        return self.reported == self.revision
+        return self.cold_fit == self.revision
 
     def queue_size(self) -> int:
         """Enough questions for a few turns of the loop at the present rate; a whole crowd may arrive at once."""
-        if self.steering is None:
+        if self.warm_belief is None:
             return FIRST_QUEUE
         return int(np.clip(4 * self.rate * (self.cycle_s + REFILL_EVERY_S), SMALLEST_QUEUE, LARGEST_QUEUE))
 
-    def rehearse(self) -> None:
+    def compile_kernels(self) -> None:
         """Fit and select once on made-up answers, so that kernels are compiled before the first person waits."""
-        self.rehearsed = True
+        self.compiled = True
         rng = default_rng(0)
         queries = self.study.task.first_queries(3, rng)
         n_options = len(self.study.task.options(queries[0])) if len(queries) else 0
         if not n_options:
             return
         made_up = Answers(queries, rng.integers(0, n_options, len(queries), dtype=np.int32), self.study.kind)
-        belief = self.study.learner.fit(made_up, rng)
-        choose(self.study.task, self.study.strategy, belief, made_up, queries, 1, rng, self.study.kind)
+        belief = self.study.loop.fit(made_up, rng)
+        self.study.loop.choose(belief, made_up, queries, 1, rng)
 
     # --- inside ------------------------------------------------------------------------------------
 
@@ -121,15 +119,15 @@ class Keeper:
         pairs = [pair for pair in self.answered if pair.question.purpose == "train"]
         return answers_of(pairs, self.study.kind, self.study.candidates)
 
-    def _steer(self) -> None:
-        """A warm update of the belief that chooses; it is never reported."""
+    def _update_belief(self) -> None:
+        """A warm update of the belief that chooses; it is never shown or exported."""
         answers = self._train_answers()
         if len(answers) < self.study.first:
             return
         started = time.monotonic()
-        rng = default_rng([self.study.seed, _STEER, len(answers)])
-        self.steering = _at(self.effort, self.study.learner).fit(answers, rng, self.steering)
-        self.steered = self.revision[0]
+        rng = live_rng(self.study.seed, FIT, len(answers))
+        self.warm_belief = self.study.loop.with_effort(self.effort).fit(answers, rng, self.warm_belief)
+        self.belief_version = self.revision[0]
         # As long as twenty answers take to come, but half a second in any case, and never more than five.
         patience_s = float(np.clip(20 / max(self.rate, 1e-9), 0.5, 5.0))
         seconds = max(time.monotonic() - started, 1e-3)
@@ -147,33 +145,27 @@ class Keeper:
         leased = self.storage.questions(study.name, "leased")
         asked = [pair.question.query for pair in self.answered] + [question.query for question in leased]
         rows = padded_queries(asked, study.candidates)
-        rng = default_rng([study.seed, _SELECT, version, secrets.randbits(32)])
+        rng = live_rng(study.seed, SELECT, version, secrets.randbits(32))
         answers = self._train_answers()
         questions: list[Question]
-        if self.steering is None or len(answers) < study.first:
-            queries = study.random_queries(self.queue_size(), rows, rng)
+        if self.warm_belief is None or len(answers) < study.first:
+            queries = study.loop.random_queries(self.queue_size(), rows, rng)
             questions = [study.make_question(query, "random", rng) for query in queries]
             if len(answers) >= study.first:  # it should have been chosen, and there is no belief yet: say so
                 questions = [replace(question, strategy_asked=study.strategy_name) for question in questions]
         else:
-            chosen, scores = choose(
-                study.task, study.strategy, self.steering, answers, rows, self.queue_size(), rng, study.kind
-            )
+            chosen, scores = study.loop.choose(self.warm_belief, answers, rows, self.queue_size(), rng)
             questions = [
-                study.make_question(query, study.strategy_name, rng, score=float(score), model_version=self.steered)
+                study.make_question(
+                    query, study.strategy_name, rng, score=float(score), model_version=self.belief_version
+                )
                 for query, score in zip(chosen, scores)
             ]
         self.storage.replace_open(study.name, questions)
         self.n_left = len(questions)
 
-    def _report_is_due(self) -> bool:
-        """While answers keep coming, reports may take a small share of the time."""
-        waited = time.monotonic() - self.reported_at
-        grown = len(self.answered) >= 1.02 * self.reported_answers + 1
-        return not self.settled and grown and waited > max(2.0, self.reporter.pause * self.report_s)
-
-
-def _at(effort: float, learner: Learner) -> Learner:
-    """The learner with less effort, where it has that setting."""
-    part: Any = learner
-    return replace(part, effort=effort) if effort < 1 and hasattr(part, "effort") else learner
+    def _cold_fit_is_due(self) -> bool:
+        """While answers keep coming, cold fits may take a small share of the time."""
+        waited = time.monotonic() - self.cold_fit_at
+        grown = len(self.answered) >= 1.02 * self.cold_fit_answers + 1
+        return not self.settled and grown and waited > max(2.0, self.fitter.pause * self.cold_fit_s)

@@ -13,8 +13,8 @@ import numpy as np
 
 from infonn.contracts.storage import LiveStorage
 from infonn.errors import InfonnError, StorageError
-from infonn.live.cold_fits import AtOnce, Reporter
-from infonn.live.updating import SMALLEST_QUEUE, Keeper
+from infonn.live.cold_fits import ColdFitter, InlineFitter
+from infonn.live.updating import SMALLEST_QUEUE, Updater
 from infonn.records import StudyRecord
 from infonn.specs.build import build_study
 
@@ -30,7 +30,7 @@ class Worker:
     """Looks after every study of a storage, as far as no other worker does.
 
     A study is claimed while it is worked on, and the claim renewed by a heartbeat; it ends by itself when the worker
-    dies. Idle studies are given back, so that several workers share the work. `reporter` makes the reports: by default
+    dies. Idle studies are given back, so that several workers share the work. `fitter` makes the cold fits: by default
     this process does.
     """
 
@@ -39,12 +39,12 @@ class Worker:
         storage: LiveStorage,
         claim_s: float = 15.0,
         name: str | None = None,
-        reporter: Reporter | None = None,
+        fitter: ColdFitter | None = None,
     ) -> None:
         self.storage, self.claim_s = storage, claim_s
-        self.reporter = reporter or AtOnce(storage)
+        self.fitter = fitter or InlineFitter(storage)
         self.name = name or f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
-        self._keepers: dict[str, Keeper] = {}
+        self._updaters: dict[str, Updater] = {}
         self._retry_at: dict[str, float] = {}
         self._lost: set[str] = set()  # claimed by another worker while this one was too busy to renew
         self._mended: set[str] = set()  # taken up, and an error noted earlier not yet taken back
@@ -64,32 +64,32 @@ class Worker:
                 continue
             if not worked:
                 stop.wait(POLL_S)
-        self.reporter.stop()
+        self.fitter.stop()
         beat.join()
-        for name in list(self._keepers):
+        for name in list(self._updaters):
             self._give_back(name)
 
     def turn(self) -> bool:
         """Tend every study once; whether there was anything to do."""
-        worked = self._take_report()
+        worked = self._take_cold_fit()
         for record in self.storage.studies():
-            if self._tend(record):
+            if self._update(record):
                 worked = True
-        return worked or self._rehearse()
+        return worked or self._compile_kernels()
 
     # --- inside ------------------------------------------------------------------------------------
 
-    def _tend(self, record: StudyRecord) -> bool:
+    def _update(self, record: StudyRecord) -> bool:
         name = record.name
         if time.monotonic() < self._retry_at.get(name, -np.inf):
             return False
         if name in self._lost:
             self._forget(name)
-        if name not in self._keepers and not self._take_up(record):
+        if name not in self._updaters and not self._take_up(record):
             return False
-        keeper = self._keepers[name]
+        updater = self._updaters[name]
         try:
-            worked = keeper.tend()
+            worked = updater.update()
         except StorageError:
             raise
         except Exception as error:
@@ -97,19 +97,19 @@ class Worker:
             return False
         if worked:
             self._warn_of_fallback(name)
-        elif keeper.settled and time.monotonic() - keeper.active_at > _IDLE_S:
+        elif updater.settled and time.monotonic() - updater.active_at > _IDLE_S:
             self._give_back(name)
         return worked
 
-    def _take_report(self) -> bool:
-        """Note a report that has ended; whether there was one."""
-        made = self.reporter.finished()
+    def _take_cold_fit(self) -> bool:
+        """Note a cold fit that has ended; whether there was one."""
+        made = self.fitter.finished()
         if made is None:
             return False
-        if made.study in self._keepers:
-            self._keepers[made.study].note(made)
+        if made.study in self._updaters:
+            self._updaters[made.study].note(made)
         if made.passing:
-            log.warning("a report failed, trying again: %s", made.problem)
+            log.warning("a cold fit failed, trying again: %s", made.problem)
         elif made.problem:
             self._failed(made.study, made.problem)
         elif made.study in self._mended:
@@ -117,12 +117,12 @@ class Worker:
             self.storage.note(made.study, "error", None)
         return True
 
-    def _rehearse(self) -> bool:
+    def _compile_kernels(self) -> bool:
         """Compile what a new study needs, when no other study has to wait for it; whether there was one."""
-        for name, keeper in self._keepers.items():
-            if keeper.steering is None and not keeper.rehearsed:
+        for name, updater in self._updaters.items():
+            if updater.warm_belief is None and not updater.compiled:
                 try:
-                    keeper.rehearse()
+                    updater.compile_kernels()
                 except Exception as error:
                     self._raised(name, error)
                 return True
@@ -133,20 +133,20 @@ class Worker:
         if not self._needs_work(record) or not self.storage.claim(record.name, self.name, self.claim_s):
             return False
         try:
-            keeper = Keeper(self.storage, build_study(record.spec, self.storage), self.reporter)
+            updater = Updater(self.storage, build_study(record.spec, self.storage), self.fitter)
         except StorageError:
             raise
         except Exception as error:
             self._raised(record.name, error)
             return False
         with self._lock:
-            self._keepers[record.name] = keeper
+            self._updaters[record.name] = updater
         self._mended.add(record.name)
         self._say_alive(record.name)
         return True
 
     def _needs_work(self, record: StudyRecord) -> bool:
-        """Whether the study has news to report or a queue to fill; one that has ended, answers to report."""
+        """Whether the study has answers to fit or a queue to fill; one that has ended, answers to fit."""
         reported, found = self.storage.notes(record.name).get("reported", {}), self.storage.revision(record.name)
         news = reported.get("revision") != list(found)
         if record.archived:
@@ -166,11 +166,11 @@ class Worker:
 
     def _forget(self, name: str) -> None:
         with self._lock:
-            self._keepers.pop(name, None)
+            self._updaters.pop(name, None)
             self._lost.discard(name)
 
     def _give_back(self, name: str) -> None:
-        if name in self._keepers:
+        if name in self._updaters:
             self._forget(name)
             self.storage.release(name, self.name)
 
@@ -179,7 +179,7 @@ class Worker:
         while not stop.wait(self.claim_s / 4):
             try:
                 with self._lock:
-                    held = list(self._keepers)
+                    held = list(self._updaters)
                 for name in held:
                     if not self.storage.claim(name, self.name, self.claim_s):
                         self._lost.add(name)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import Array, FloatArray, IntArray, to_numpy
-from infonn.beliefs import Belief
+from infonn.beliefs import Belief, PointedDraws
 from infonn.contracts.loop import Prediction, Situation
 from infonn.errors import NeedsDrawsError
 from infonn.maths.distances import pairwise_spread
@@ -46,9 +46,8 @@ class ClassDraws:
 def point_log_probs(belief: Belief, items: IntArray) -> FloatArray:
     """The classifier's one answer for each item, (items, classes): its `point` where it has one, else the mean draw."""
     check_class_probabilities(belief)
-    point = getattr(belief.class_log_probs, "point", None)
-    if point is not None:
-        return to_numpy(point(items))
+    if isinstance(belief.class_log_probs, PointedDraws):
+        return to_numpy(belief.class_log_probs.point(items))
     return to_numpy(mean_answer(belief.log_probs_of(items)))
 
 

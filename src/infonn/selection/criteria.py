@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import FloatArray, IntArray
-from infonn.contracts.loop import Prediction, Situation
+from infonn.contracts.loop import FusedPrediction, Prediction, Situation
 from infonn.errors import NeedsDrawsError
 from infonn.maths.information import correction, entropy, mean_answer, mutual_information
 from infonn.selection.predictions import in_chunks
@@ -30,8 +30,10 @@ class Information:
 
     def __call__(self, queries: IntArray, situation: Situation, rng: Generator) -> FloatArray:
         predict = prediction_of(situation)
-        fused = getattr(predict, "information", None)
-        scores: FloatArray = fused(queries) if fused else in_chunks(mutual_information, predict, queries)
+        if isinstance(predict, FusedPrediction):
+            scores = predict.information(queries)
+        else:
+            scores = in_chunks(mutual_information, predict, queries)
         if self.corrected and len(queries):
             scores = scores * correction(len(predict(queries[:1])))
         return scores

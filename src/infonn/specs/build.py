@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.contracts.loop import Learner, Strategy, Task
@@ -14,14 +14,17 @@ from infonn.errors import DataError, StudyError, unknown_name
 from infonn.records import StudyRecord
 from infonn.specs.registry import (
     DEFAULT_LEARNERS,
-    LEARNERS_BY_TASK,
+    DEFAULT_STRATEGIES,
+    OWN,
     STORAGES,
-    STRATEGIES_BY_TASK,
     TASKS,
+    Part,
     build_part,
+    learners_of,
     load_part,
+    strategies_of,
 )
-from infonn.specs.settings import check_spec
+from infonn.specs.settings import LearnerTable, Settings, StrategyTable, check_settings
 from infonn.study import Study, check_same_items, check_same_study
 
 if TYPE_CHECKING:
@@ -31,11 +34,12 @@ if TYPE_CHECKING:
 _LIVE_PER_REFERENCE = ("info_nn", "info_nn_distances", "info_nn_embedding", "entropy")
 
 
+# --- storages --------------------------------------------------------------------------------------
+
+
 def open_storage(url: str) -> Storage:
     """`memory://`, `jsonl:///results.jsonl`, `sqlite:///study.db`, or `postgresql+psycopg://user@host/database`."""
-    scheme, separator, path = url.partition("://")
-    if not separator:
-        raise StudyError(f'Storage "{url}" is no URL. Examples: memory://, sqlite:///study.db, jsonl:///results.jsonl.')
+    scheme, path = _scheme(url)
     part: Callable[..., Storage] = load_part("Storage", STORAGES, scheme)
     if scheme in ("memory", "jsonl"):
         return part(path.removeprefix("/")) if path else part()
@@ -44,61 +48,109 @@ def open_storage(url: str) -> Storage:
 
 def open_live_storage(url: str) -> LiveStorage:
     """A storage that servers and workers can share."""
-    storage = open_storage(url)
-    if url.startswith("jsonl://"):
+    scheme, _ = _scheme(url)
+    if scheme == "jsonl":
         raise StudyError(f"{url} is a results file for one script. To serve people use sqlite:///study.db.")
-    return cast("LiveStorage", storage)
+    part: Callable[..., LiveStorage] = load_part("Storage", STORAGES, scheme)
+    return part() if scheme == "memory" else part(url)
+
+
+def _scheme(url: str) -> tuple[str, str]:
+    scheme, separator, path = url.partition("://")
+    if not separator:
+        raise StudyError(f'Storage "{url}" is no URL. Examples: memory://, sqlite:///study.db, jsonl:///results.jsonl.')
+    return scheme, path
+
+
+# --- stored studies --------------------------------------------------------------------------------
 
 
 def build_task(spec: Mapping[str, Any], storage: Storage, pool: IntArray | None = None) -> Task:
     """What may be asked in a stored study; loads no learner, so that a web page can start at once."""
-    full = check_spec(spec)
-    task: Task = build_part("Task", TASKS, full["study"]["task"], {}, _context(full, storage, pool))
+    settings = check_settings(spec)
+    task: Task = build_part("Task", TASKS, settings.study.task, {}, _context(settings, storage, pool))
     return task
 
 
-def build_study(spec: Mapping[str, Any], storage: Storage, pool: IntArray | None = None) -> Study:
-    """The study that `spec` describes, on a storage that holds it already; `pool` limits what may be asked."""
-    full = check_spec(spec)
-    context = _context(full, storage, pool)
-    queries = full["queries"]
-    task = full["study"]["task"]
-    learner: Learner = _build_named("Learner", LEARNERS_BY_TASK[task], full["learner"], context)
-    strategy: Strategy = _build_named("Strategy", STRATEGIES_BY_TASK[task], full["strategy"], context)
+def build_study(
+    spec: Mapping[str, Any],
+    storage: Storage,
+    pool: IntArray | None = None,
+    *,
+    learner: Learner | None = None,
+    strategy: Strategy | None = None,
+) -> Study:
+    """The study that `spec` describes, on a storage that holds it already; `pool` limits what may be asked.
+
+    `learner` and `strategy` are parts of one's own, for a study that was made with such.
+    """
+    settings = check_settings(spec)
+    task, context = settings.study.task, _context(settings, storage, pool)
+    learners, strategies = learners_of(task), strategies_of(task)
     return Study(
-        full["study"]["name"],
+        settings.study.name,
         storage,
-        build_task(full, storage, pool),
-        learner,
-        strategy,
-        kind=queries["kind"],
-        candidates=queries["candidates"],
-        first=queries["first"],
-        seed=full["study"]["seed"],
-        strategy_name=full["strategy"]["name"],
+        build_task(spec, storage, pool),
+        learner or _build_named("Learner", learners, _named(settings, "learner", context), context),
+        strategy or _build_named("Strategy", strategies, _named(settings, "strategy", context), context),
+        kind=settings.queries.kind,
+        candidates=settings.queries.candidates,
+        first=settings.queries.first,
+        seed=settings.study.seed,
+        strategy_name=settings.strategy.name,
     )
 
 
-def _context(full: Mapping[str, Any], storage: Storage, pool: IntArray | None) -> dict[str, Any]:
+def load_study(
+    storage: str | Storage, name: str, *, learner: Learner | None = None, strategy: Strategy | None = None
+) -> Study:
+    """A stored study, built from what the storage holds; parts of one's own have to be given again."""
+    opened = open_storage(storage) if isinstance(storage, str) else storage
+    return build_study(opened.study(name).spec, opened, learner=learner, strategy=strategy)
+
+
+def _context(settings: Settings, storage: Storage, pool: IntArray | None) -> dict[str, Any]:
     """What parts may ask for besides their own settings."""
-    name, queries = full["study"]["name"], full["queries"]
-    kept = storage.items(name)
+    name, queries = settings.study.name, settings.queries
+    stored = storage.items(name)
     return {
-        "names": [item.name for item in kept],
-        "n_items": len(kept),
+        "names": [item.name for item in stored],
+        "n_items": len(stored),
         "features": storage.features(name),
-        "candidates": queries["candidates"],
-        "kind": queries["kind"],
-        "classes": queries["classes"],
-        "n_classes": len(queries["classes"]),
-        "pool_size": queries["pool_size"],
+        "candidates": queries.candidates,
+        "kind": queries.kind,
+        "classes": queries.classes,
+        "n_classes": len(queries.classes),
+        "pool_size": queries.pool_size,
         "pool": pool,
     }
 
 
-def _build_named(kind: str, table: Mapping[str, str], values: Mapping[str, Any], context: Mapping[str, Any]) -> Any:
-    settings = {key: value for key, value in values.items() if key != "name"}
-    return build_part(kind, table, values["name"], settings, context)
+def _named(settings: Settings, part: str, context: Mapping[str, Any]) -> LearnerTable | StrategyTable:
+    """The part's table with the name that "default" stands for here."""
+    table: LearnerTable | StrategyTable = getattr(settings, part)
+    if table.name == OWN:
+        raise StudyError(
+            f'Study "{settings.study.name}" was made with a {part} of its own ({table.settings.get("made_by", "?")}). '
+            f"Give it again: load_study(storage, name, {part}=...), or create_study(..., load_if_exists=True)."
+        )
+    return _without_default(settings, part, context["features"] is not None)
+
+
+def _without_default(settings: Settings, part: str, has_features: bool) -> LearnerTable | StrategyTable:
+    table: LearnerTable | StrategyTable = getattr(settings, part)
+    task = settings.study.task
+    default = DEFAULT_LEARNERS[task, has_features] if part == "learner" else DEFAULT_STRATEGIES[task]
+    return table.model_copy(update={"name": default}) if table.name == "default" else table
+
+
+def _build_named(
+    kind: str, table: Mapping[str, Part], values: LearnerTable | StrategyTable, context: Mapping[str, Any]
+) -> Any:
+    return build_part(kind, table, values.name, values.settings, context)
+
+
+# --- new studies -----------------------------------------------------------------------------------
 
 
 def create_study(
@@ -109,41 +161,58 @@ def create_study(
     candidates: int = 3,
     kind: str = "nearest",
     classes: Sequence[str] = (),
-    learner: str | Mapping[str, Any] = "default",
-    strategy: str | Mapping[str, Any] = "info_nn",
+    learner: str | Mapping[str, Any] | Learner = "default",
+    strategy: str | Mapping[str, Any] | Strategy = "default",
     storage: str | Storage = "memory://",
     name: str | None = None,
     seed: int = 0,
     first: int = 20,
+    pool: IntArray | None = None,
+    pool_size: int = 20_000,
     load_if_exists: bool = False,
 ) -> Study:
     """A new study of `items` (names, an items.csv, a folder of images), ready to `ask` and `tell`.
 
-    `learner` and `strategy` are names, or tables like {"name": "mds", "n_dims": 3}. The first `first` questions are
-    random. With `load_if_exists` a stored study of this name and these settings goes on. Task "labels" asks for the
-    class of items, one of `classes`, and needs features.
+    `learner` and `strategy` are names, tables like {"name": "mds", "dims": 3}, or objects of your own. The first
+    `first` questions are random. What may be asked is `pool` (rows of queries), or else drawn, `pool_size` at a time.
+    With `load_if_exists` a stored study of this name and these settings goes on. Task "labels" asks for the class of
+    items, one of `classes`, and needs features.
     """
+    from infonn.datasets.items import as_items
+
+    queries = {"candidates": candidates, "kind": kind, "first": first, "pool_size": pool_size, "classes": list(classes)}
     spec = {
         "study": {"name": name or "study", "task": task, "seed": seed},
-        "queries": {"candidates": candidates, "kind": kind, "first": first, "classes": list(classes)},
+        "queries": queries,
         "learner": _table_of("learner", learner),
         "strategy": _table_of("strategy", strategy),
     }
-    from infonn.datasets.items import as_items
-
     opened = open_storage(storage) if isinstance(storage, str) else storage
-    return start_study(spec, as_items(items, features), opened, load_if_exists)
+    return start_study(
+        spec,
+        as_items(items, features),
+        opened,
+        load_if_exists,
+        pool,
+        learner=None if isinstance(learner, str | Mapping) else learner,
+        strategy=None if isinstance(strategy, str | Mapping) else strategy,
+    )
 
 
-def _table_of(kind: str, part: str | Mapping[str, Any]) -> dict[str, Any]:
+_STEPS = {"learner": "fit", "strategy": "select_with_scores"}
+
+
+def _table_of(kind: str, part: Any) -> dict[str, Any]:
     if isinstance(part, str):
         return {"name": part}
     if isinstance(part, Mapping):
         return dict(part)
-    raise StudyError(
-        f"{kind} is of type {type(part).__name__}; create_study takes a name, or a table with a name and settings. "
-        f"To use your own, set study.{kind} = ... once the study is made."
-    )
+    if not hasattr(part, _STEPS[kind]) or isinstance(part, type):
+        raise StudyError(
+            f"{kind} is {part!r}; create_study takes a name, a table with a name and settings, or an object with the "
+            f"method {_STEPS[kind]}."
+        )
+    return {"name": OWN, "made_by": type(part).__qualname__}
 
 
 def start_study(
@@ -152,27 +221,76 @@ def start_study(
     storage: Storage,
     load_if_exists: bool = False,
     pool: IntArray | None = None,
+    *,
+    learner: Learner | None = None,
+    strategy: Strategy | None = None,
 ) -> Study:
     """Build the study, so that what is wrong shows first; then put it into the storage, or go on with it."""
-    full = check_spec(spec)
-    if full["learner"]["name"] == "default":
-        full["learner"]["name"] = DEFAULT_LEARNERS[full["study"]["task"], items.features is not None]
-    name = full["study"]["name"]
+    settings = check_settings(spec)
+    name = settings.study.name
     exists = name in {record.name for record in storage.studies()}
     if exists and not load_if_exists:
         raise StudyError(f'Study "{name}" exists already. Load it with load_if_exists=True, or use another name.')
     if exists:
-        check_same_study(name, check_spec(storage.study(name).spec), full)
+        stored = check_settings(storage.study(name).spec)
+        settings = _as_stored(settings, stored)
+        check_same_study(name, stored.as_tables(), settings.as_tables())
         check_same_items(name, storage.items(name), items.items)
-        return build_study(full, storage, pool)
+        return build_study(settings.as_tables(), storage, pool, learner=learner, strategy=strategy)
+    record = _record(_with_names(settings, items.features is not None))
+    build_study(record.spec, _try_out(record, items), pool, learner=learner, strategy=strategy)
+    storage.create_study(record, items.items, items.features)
+    return build_study(record.spec, storage, pool, learner=learner, strategy=strategy)
+
+
+def new_record(spec: Mapping[str, Any], items: ItemSet) -> StudyRecord:
+    """A study's record, checked as far as that goes without loading a learner; whatever is left the worker finds."""
+    settings = check_settings(spec)
+    task = settings.study.task
+    if task == "labels" and items.features is None:
+        raise DataError("Labels are learned from features of the items: numeric columns of items.csv, or a .npy file.")
+    settings = _with_names(settings, items.features is not None)
+    for kind, table, name in (
+        ("Learner", learners_of(task), settings.learner.name),
+        ("Strategy", strategies_of(task), settings.strategy.name),
+    ):
+        if name not in table:
+            raise unknown_name(kind, name, table)
+    record = _record(settings)
+    if task == "similarity" and settings.strategy.name in _LIVE_PER_REFERENCE:
+        record.spec["strategy"].setdefault("per_reference", True)  # type: ignore[index]
+    build_task(record.spec, _try_out(record, items))
+    return record
+
+
+def _with_names(settings: Settings, has_features: bool) -> Settings:
+    """What "default" stands for today is what the study keeps."""
+    named = {part: _without_default(settings, part, has_features) for part in ("learner", "strategy")}
+    return settings.model_copy(update=named)
+
+
+def _as_stored(settings: Settings, stored: Settings) -> Settings:
+    """A part that was left to us is the one the study was made with, even if the default is another today."""
+    left = {
+        part: getattr(stored, part) for part in ("learner", "strategy") if getattr(settings, part).name == "default"
+    }
+    return settings.model_copy(update=left)
+
+
+def _record(settings: Settings) -> StudyRecord:
+    return StudyRecord(settings.study.name, settings.as_tables(), settings.study.seed, time.time())
+
+
+def _try_out(record: StudyRecord, items: ItemSet) -> Storage:
+    """A storage in memory that holds the study, to find out whether it can be built."""
     from infonn.storage.memory import MemoryStorage
 
-    record = StudyRecord(name, full, full["study"]["seed"], time.time())
-    rehearsal = MemoryStorage()
-    rehearsal.create_study(record, items.items, items.features)
-    build_study(full, rehearsal, pool)
+    storage = MemoryStorage()
     storage.create_study(record, items.items, items.features)
-    return build_study(full, storage, pool)
+    return storage
+
+
+# --- items -----------------------------------------------------------------------------------------
 
 
 def read_items(path: str | Path, features: str | Path | None = None) -> ItemSet:
@@ -189,34 +307,3 @@ def items_of(texts: Sequence[tuple[str, str | None]], features: Sequence[Sequenc
 
     rows = None if features is None else as_features(features)
     return ItemSet(tuple(Item(name, text) for name, text in texts), rows)
-
-
-def new_record(spec: Mapping[str, Any], items: ItemSet) -> StudyRecord:
-    """A study's record, checked as far as that goes without loading a learner; whatever is left the worker finds."""
-    from infonn.storage.memory import MemoryStorage
-
-    full = check_spec(spec)
-    task = full["study"]["task"]
-    if task == "labels" and items.features is None:
-        raise DataError("Labels are learned from features of the items: numeric columns of items.csv, or a .npy file.")
-    if full["learner"]["name"] == "default":
-        full["learner"]["name"] = DEFAULT_LEARNERS[task, items.features is not None]
-    for kind, table, name in (
-        ("Learner", LEARNERS_BY_TASK[task], full["learner"]["name"]),
-        ("Strategy", STRATEGIES_BY_TASK[task], full["strategy"]["name"]),
-    ):
-        if name not in table:
-            raise unknown_name(kind, name, table)
-    if task == "similarity" and full["strategy"]["name"] in _LIVE_PER_REFERENCE:
-        full["strategy"].setdefault("per_reference", True)
-    record = StudyRecord(full["study"]["name"], full, full["study"]["seed"], time.time())
-    rehearsal = MemoryStorage()
-    rehearsal.create_study(record, items.items, items.features)
-    build_task(full, rehearsal)
-    return record
-
-
-def load_study(storage: str | Storage, name: str) -> Study:
-    """A stored study, built from what the storage holds."""
-    opened = open_storage(storage) if isinstance(storage, str) else storage
-    return build_study(opened.study(name).spec, opened)

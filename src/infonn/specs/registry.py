@@ -1,8 +1,14 @@
-"""Names to parts, as strings: a part is imported when it is asked for, and never earlier."""
+"""Names to parts, as strings: a part is imported when it is asked for, and never earlier.
+
+Parts of one's own come in three ways: as objects (`create_study(strategy=mine)`), by name for a script or notebook
+(`register_strategy`, `register_learner`), or by name from an installed package, through the entry points
+`infonn.strategies` and `infonn.learners`; there a name that begins with "labels." is for task "labels".
+"""
 
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, get_type_hints
@@ -65,19 +71,75 @@ STORAGES = {
     "postgresql": "infonn.storage.sql:SqlStorage",
     "postgresql+psycopg": "infonn.storage.sql:SqlStorage",
 }
-DEFAULT_LEARNERS = {  # by task, and by whether the items bring features
+DEFAULT_LEARNERS = {  # by task, and by whether the items bring features; panels of data decide (docs/selection.md)
     ("similarity", False): "posterior",
     ("similarity", True): "posterior",
     ("labels", False): "logistic",  # refuses items without features in its own words
     ("labels", True): "logistic",
 }
+DEFAULT_STRATEGIES = {"similarity": "info_nn", "labels": "info_nn"}  # by task
+EARLIER_NAMES = {"n_dims": "dims"}  # settings of parts as version 0.1 called them
+OWN = "own"  # the name under which a part given as an object is stored
+
+Part = str | Callable[..., Any]  # "module:attribute", or what makes the part
+_PLUGINS = {"Strategy": "infonn.strategies", "Learner": "infonn.learners"}
+_registered: dict[tuple[str, str], dict[str, Part]] = {}  # (kind, task) -> name -> part
 
 
-def load_part(kind: str, table: Mapping[str, str], name: str) -> Any:
+def register_strategy(name: str, make: Callable[..., Any], task: str = "similarity") -> None:
+    """Let `name` stand for a strategy in this process: `make(**settings)` gives it, asking for `n_items` and the like.
+
+    `make` may have any of the parameters names, n_items, features, candidates, kind, classes, n_classes, pool_size
+    and pool, which the study fills in; its other parameters are settings.
+    """
+    _register("Strategy", STRATEGIES_BY_TASK, name, make, task)
+
+
+def register_learner(name: str, make: Callable[..., Any], task: str = "similarity") -> None:
+    """Let `name` stand for a learner in this process; as `register_strategy`."""
+    _register("Learner", LEARNERS_BY_TASK, name, make, task)
+
+
+def _register(kind: str, ours: Mapping[str, Mapping[str, str]], name: str, make: Part, task: str) -> None:
+    if task not in ours:
+        raise unknown_name("Task", task, ours)
+    if name in ours[task] or name in ("default", OWN):
+        raise StudyError(f'{kind} "{name}" is one of infonn\'s own names. Choose another.')
+    if not callable(make):
+        raise StudyError(
+            f'{kind} "{name}" is registered as {make!r}; give what makes it: a class, or a function without required '
+            "arguments but the study's own."
+        )
+    _registered.setdefault((kind, task), {})[name] = make
+
+
+def strategies_of(task: str) -> dict[str, Part]:
+    """Every strategy of a task by name: ours, those of installed packages, and those registered here."""
+    return {**STRATEGIES_BY_TASK[task], **_plugins("Strategy", task), **_registered.get(("Strategy", task), {})}
+
+
+def learners_of(task: str) -> dict[str, Part]:
+    """Every learner of a task by name."""
+    return {**LEARNERS_BY_TASK[task], **_plugins("Learner", task), **_registered.get(("Learner", task), {})}
+
+
+def _plugins(kind: str, task: str) -> dict[str, Part]:
+    found: dict[str, Part] = {}
+    for point in importlib.metadata.entry_points(group=_PLUGINS[kind]):
+        name = point.name.removeprefix("labels.")
+        if (task == "labels") == (name != point.name):
+            found[name] = point.value
+    return found
+
+
+def load_part(kind: str, table: Mapping[str, Part], name: str) -> Any:
     """What `name` stands for; the part is imported here and nowhere earlier."""
     if name not in table:
         raise unknown_name(kind, name, table)
-    module, _, attribute = table[name].partition(":")
+    part = table[name]
+    if not isinstance(part, str):
+        return part
+    module, _, attribute = part.partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as error:
@@ -88,13 +150,14 @@ def load_part(kind: str, table: Mapping[str, str], name: str) -> Any:
 
 def build_part(
     kind: str,
-    table: Mapping[str, str],
+    table: Mapping[str, Part],
     name: str,
     settings: Mapping[str, Any],
     context: Mapping[str, Any],
 ) -> Any:
     """The part, made from its settings and whatever of `context` (items, features, ...) it asks for."""
     part = load_part(kind, table, name)
+    settings = by_present_names(settings)
     parameters = inspect.signature(part).parameters
     allowed = [key for key in setting_names(part) if key not in context]
     for key in settings:
@@ -109,6 +172,11 @@ def build_part(
         raise StudyError(f'{kind} "{name}" cannot be made with {dict(settings)}: {error}') from error
 
 
+def by_present_names(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A part's settings, those of earlier versions by the names they have now."""
+    return {EARLIER_NAMES.get(key, key): value for key, value in settings.items()}
+
+
 def setting_names(part: Callable[..., Any]) -> list[str]:
     """The names of what a part takes; `**settings: Unpack[Settings]` stands for all keys of `Settings`."""
     names: list[str] = []
@@ -120,7 +188,7 @@ def setting_names(part: Callable[..., Any]) -> list[str]:
     return names
 
 
-def describe(kind: str, table: Mapping[str, str]) -> dict[str, str]:
+def describe(kind: str, table: Mapping[str, Part]) -> dict[str, str]:
     """Name -> first line of the part's docstring, or what has to be installed for it."""
 
     def line(name: str) -> str:

@@ -3,46 +3,143 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from copy import deepcopy
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from infonn.errors import DataError, unknown_name
 from infonn.queries import Kind
-from infonn.specs.registry import TASKS
+from infonn.specs.registry import by_present_names
 
-SPEC: dict[str, dict[str, Any]] = {
-    "study": {"name": "study", "task": "similarity", "seed": 0},
-    "items": {"file": "", "dataset": "", "features": ""},
-    "queries": {"candidates": 3, "kind": "nearest", "first": 20, "pool_size": 20_000, "classes": []},
-    "learner": {"name": "default"},
-    "strategy": {"name": "info_nn"},
-    "budget": {"answers": 300, "batch": 10},
-    "oracle": {"name": ""},
-    "people": {
-        "title": "",
-        "question": "",  # asked above every question; empty for the page's own words
-        "instructions": "",  # Markdown
-        "consent": "",  # Markdown
-        "thanks": "",  # Markdown, on the last page
-        "language": "en",
-        "hold_out": 0.12,  # share of random questions that never train, for an unbiased accuracy
-        "at_random": 0.0,  # share of the questions that train which are random, to compare the chosen ones with
-        "overlap": 1,  # people who are asked the same query
-        "repeats": False,  # whether one person may be asked the same query again
-        "per_person": 0,  # questions for each person; 0 for no limit
-        "lease_s": 600.0,  # after this an unanswered question goes to somebody else
-        "prefetch": 2,  # questions a page holds beside the one on the screen
-        "practice": [],  # {reference, candidates, expected}, by item name
-        "catch": [],  # {position, reference, candidates, expected}
-        "completion_code": "",
-        "completion_url": "",
-    },
+LARGEST = 2**63 - 1  # for a column of the database
+Whole = Annotated[int, Field(ge=0, le=LARGEST)]
+Positive = Annotated[int, Field(ge=1, le=LARGEST)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Table(BaseModel):
+    """A table whose keys are all known; whole numbers will do for numbers, and nothing else is converted."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class _PartTable(BaseModel):
+    """A part by name; the part's own settings stand beside it."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+
+    name: str = "default"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The part's own."""
+        return dict(self.model_extra or {})
+
+
+class StudyTable(_Table):
+    name: str = "study"
+    task: Literal["similarity", "labels"] = "similarity"
+    seed: Whole = 0
+
+
+class ItemsTable(BaseModel):
+    """A file or a data set, which may have settings of its own."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+
+    file: str = ""
+    dataset: str = ""
+    features: str = ""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The data set's own."""
+        return dict(self.model_extra or {})
+
+
+class QueriesTable(_Table):
+    candidates: int = 3
+    kind: Kind = "nearest"
+    first: Whole = 20
+    pool_size: Positive = 20_000
+    classes: list[Any] = []  # names; the task says what is wrong with one
+
+
+class LearnerTable(_PartTable):
+    """The default is in `registry.DEFAULT_LEARNERS`, by task and by whether the items bring features."""
+
+
+class StrategyTable(_PartTable):
+    """The default is in `registry.DEFAULT_STRATEGIES`, by task."""
+
+
+class BudgetTable(_Table):
+    answers: Positive = 300
+    batch: Positive = 10
+
+
+class OracleTable(_PartTable):
+    """A simulation's; an empty name is the one the items have."""
+
+    name: str = ""
+
+
+class PeopleTable(_Table):
+    title: str = ""
+    question: str = ""  # asked above every question; empty for the page's own words
+    instructions: str = ""  # Markdown
+    consent: str = ""  # Markdown
+    thanks: str = ""  # Markdown, on the last page
+    language: str = "en"
+    hold_out: Annotated[float, Field(ge=0, le=0.9)] = 0.12  # share of random questions that never train
+    at_random: Share = 0.0  # share of the questions that train which are random, to compare the chosen ones with
+    overlap: Annotated[int, Field(ge=1, le=100)] = 1  # people who are asked the same query
+    repeats: bool = False  # whether one person may be asked the same query again
+    per_person: Annotated[int, Field(ge=0, le=100_000)] = 0  # questions for each person; 0 for no limit
+    lease_s: Annotated[float, Field(ge=1, le=30 * 86_400)] = 600.0  # then a question goes to somebody else
+    prefetch: Annotated[int, Field(ge=0, le=10)] = 2  # questions a page holds beside the one on the screen
+    practice: list[Any] = []  # {reference, candidates, expected}, by item name
+    catch: list[Any] = []  # {position, reference, candidates, expected}
+    completion_code: str = ""
+    completion_url: str = ""
+
+
+class Settings(_Table):
+    """A study as data."""
+
+    study: StudyTable = StudyTable()
+    items: ItemsTable = ItemsTable()
+    queries: QueriesTable = QueriesTable()
+    learner: LearnerTable = LearnerTable()
+    strategy: StrategyTable = StrategyTable()
+    budget: BudgetTable = BudgetTable()
+    oracle: OracleTable = OracleTable()
+    people: PeopleTable = PeopleTable()
+
+    def as_tables(self) -> dict[str, dict[str, Any]]:
+        """What is stored of a study."""
+        return self.model_dump()
+
+
+PART_RANGES = {  # what a stranger's settings may ask of our memory and time, whatever the part
+    "dims": (1, 200),
+    "n_chains": (2, 1024),
+    "moves": (1, 1000),
+    "leaps": (1, 1000),
+    "n_draws": (1, 100_000),
+    "n_targets": (1, 100_000),
+    "members": (1, 256),
+    "epochs": (1, 100_000),
+    "steps": (0, 1_000_000),
+    "hidden": (0, 4096),
 }
-_OPEN_TABLES = ("items", "learner", "strategy", "oracle")  # these also hold the part's own settings
+
+
+# --- reading -------------------------------------------------------------------------------------------------
 
 
 def read_spec(path: str | Path) -> dict[str, dict[str, Any]]:
@@ -60,49 +157,82 @@ def read_spec(path: str | Path) -> dict[str, dict[str, Any]]:
 
 def check_spec(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """`spec` with defaults filled in; unknown tables, keys and kinds of values are refused."""
-    full = deepcopy(SPEC)
-    for table, values in spec.items():
-        if table not in SPEC:
-            raise unknown_name("Table", table, SPEC)
-        if not isinstance(values, Mapping):
-            raise DataError(f"[{table}] is {values!r}; it must be a table of keys and values.")
-        for key, given in values.items():
-            if key not in SPEC[table] and table not in _OPEN_TABLES:
-                raise unknown_name(f"Key in [{table}]", key, SPEC[table])
-            default = SPEC[table].get(key)
-            value = given.item() if isinstance(given, np.generic) else given  # numbers of numpy, from a script
-            if default is not None and not _same_type(value, default):
-                raise DataError(
-                    f"[{table}] {key} is {value!r}; it must be a {_TYPE_WORDS[type(default)]}, like {default!r}."
-                )
-            full[table][key] = value
-            least = _LEAST.get((table, key))
-            if least is not None and not least <= value < _TOO_LARGE:
-                raise DataError(f"[{table}] {key} is {value}; it must be from {least} to {_TOO_LARGE - 1}.")
-    task = full["study"]["task"]
-    if task not in TASKS:
-        raise unknown_name("Task", task, TASKS)
-    if task == "labels":
-        full["queries"]["kind"] = "label"
-    if full["queries"]["kind"] not in get_args(Kind):
-        raise unknown_name("Kind of question", full["queries"]["kind"], get_args(Kind))
-    return full
+    return check_settings(spec).as_tables()
 
 
-_LEAST = {  # (table, key) -> smallest value that makes sense
-    ("study", "seed"): 0,
-    ("queries", "first"): 0,
-    ("queries", "pool_size"): 1,
-    ("budget", "answers"): 1,
-    ("budget", "batch"): 1,
+def check_settings(spec: Mapping[str, Any]) -> Settings:
+    """The settings of a study; what is wrong with them is one plain sentence."""
+    given = {table: _plain(values) for table, values in spec.items()}
+    for part in ("learner", "strategy"):
+        if isinstance(given.get(part), dict):
+            given[part] = by_present_names(given[part])
+    if isinstance(study := given.get("study"), dict) and study.get("task") == "labels":
+        given["queries"] = {**_as_table(given.get("queries", {}), "queries"), "kind": "label"}
+    try:
+        settings = Settings.model_validate(given)
+    except ValidationError as error:
+        raise _sentence(error.errors()[0]) from None
+    _check_ranges("learner", settings.learner.settings)
+    _check_ranges("strategy", settings.strategy.settings)
+    return settings
+
+
+def _plain(values: Any) -> Any:
+    """Numbers of numpy, from a script, as Python's own."""
+    if not isinstance(values, Mapping):
+        return values
+    return {key: value.item() if isinstance(value, np.generic) else value for key, value in values.items()}
+
+
+def _as_table(values: Any, table: str) -> dict[str, Any]:
+    if not isinstance(values, dict):
+        raise DataError(f"[{table}] is {values!r}; it must be a table of keys and values.")
+    return values
+
+
+def _check_ranges(table: str, settings: Mapping[str, Any]) -> None:
+    for key, (least, most) in PART_RANGES.items():
+        value = settings.get(key)
+        if isinstance(value, int | float) and not isinstance(value, bool) and not least <= value <= most:
+            raise DataError(f"[{table}] {key} is {value}; it must be from {least} to {most}.")
+
+
+_TYPE_WORDS = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
 }
-_TOO_LARGE = 2**63  # for a column of the database
+_OUT_OF_RANGE = ("greater_than_equal", "less_than_equal", "finite_number")
 
 
-_TYPE_WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false", list: "list"}
+def _sentence(error: ErrorDetails) -> Exception:
+    """What pydantic found, in our words."""
+    table, *rest = (str(part) for part in error["loc"])
+    if not rest:
+        if error["type"] == "extra_forbidden":
+            return unknown_name("Table", table, Settings.model_fields)
+        return DataError(f"[{table}] is {error['input']!r}; it must be a table of keys and values.")
+    key, value = rest[0], error["input"]
+    fields = getattr(Settings(), table).__class__.model_fields
+    if error["type"] == "extra_forbidden":
+        return unknown_name(f"Key in [{table}]", key, fields)
+    if error["type"] == "literal_error":
+        known = list(fields[key].annotation.__args__)
+        if isinstance(value, str):
+            return unknown_name({"task": "Task", "kind": "Kind of question"}[key], value, known)
+        return DataError(f"[{table}] {key} is {value!r}; it must be one of {', '.join(known)}.")
+    if error["type"] in _OUT_OF_RANGE:
+        low, high = _range_of(fields[key].metadata)
+        return DataError(f"[{table}] {key} is {value}; it must be from {low} to {high}.")
+    wanted = _TYPE_WORDS.get(error["type"], "something else")
+    return DataError(f"[{table}] {key} is {value!r}; it must be {wanted}, like {fields[key].default!r}.")
 
 
-def _same_type(value: Any, default: Any) -> bool:
-    if isinstance(default, float):
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    return type(value) is type(default)
+def _range_of(metadata: list[Any]) -> tuple[Any, Any]:
+    def bounds(name: str) -> Iterator[Any]:
+        return (getattr(part, name) for part in metadata if hasattr(part, name))
+
+    return next(bounds("ge")), next(bounds("le"))

@@ -42,6 +42,10 @@ class SimilarityTask:
         if self.pool is not None:
             check_queries(self.pool, len(self.names))
 
+    @property
+    def n_items(self) -> int:
+        return len(self.names)
+
     @cached_property
     def _fixed(self) -> IntArray | None:
         if self.pool is not None:

@@ -12,10 +12,10 @@ from infonn.experiments.paper.labelling import balanced, bare_queries, strategy_
 from infonn.experiments.paper.mnist import NOTES, SETTINGS, SMALL, data, learner
 from infonn.experiments.sweep import Claim, Experiment, Plan
 from infonn.experiments.trial import Curve, Probe
+from infonn.loop import Loop
 from infonn.plots.look import new_figure, style
 from infonn.plots.maps import project
 from infonn.queries import Answers
-from infonn.study import choose
 from infonn.tasks.labels import LabelTask
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _mapped(plan: Plan, trial: int) -> dict[str, dict[str, list[float]]]:
         strategy, candidates = strategy_named(method, 10, 10)
         task = LabelTask(len(pictures.labels), pictures.classes, candidates)
         rng = np.random.default_rng([seed, 3])
-        queries, _ = choose(task, strategy, belief, answers, answers.queries, s["size"], rng, "label")
+        queries, _ = Loop(task, network, strategy, "label").choose(belief, answers, answers.queries, s["size"], rng)
         chosen[method] = queries[:, 0]
     drawn = np.random.default_rng([seed, 2]).permutation(len(pictures.labels))[: s["mapped"]]
     items = np.unique(np.concatenate([drawn, *chosen.values()]))

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.random import Generator
 
-from infonn.arrays import FloatArray, IntArray
+from infonn.arrays import FloatArray, IntArray, same_contents
 from infonn.beliefs import Belief
 from infonn.errors import DataError, MissingPartError
 from infonn.queries import Answers
@@ -62,8 +62,15 @@ class CNN:
         """One classifier, from scratch: `start` is not looked at."""
         return self.fit_many([answers], [rng], [start])[0]
 
+    def stacks_with(self, other: object) -> bool:
+        return same_contents(self, other)
+
     def fit_many(
-        self, answers: Sequence[Answers], rngs: Sequence[Generator], starts: Sequence[Belief | None]
+        self,
+        answers: Sequence[Answers],
+        rngs: Sequence[Generator],
+        starts: Sequence[Belief | None],
+        learners: Sequence[object] = (),
     ) -> list[Belief]:
         """Studies with equally many labels are trained side by side."""
         weights: dict[int, Tensor] = {}

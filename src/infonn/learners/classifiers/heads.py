@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.random import Generator
 
-from infonn.arrays import FloatArray, IntArray
+from infonn.arrays import FloatArray, IntArray, same_contents
 from infonn.beliefs import Belief
 from infonn.errors import MissingPartError
 from infonn.learners.classifiers.sklearn_classifier import scaled
@@ -47,8 +47,15 @@ class Head:
         """From scratch: `start` is not looked at."""
         return self.fit_many([answers], [rng], [start])[0]
 
+    def stacks_with(self, other: object) -> bool:
+        return same_contents(self, other)
+
     def fit_many(
-        self, answers: Sequence[Answers], rngs: Sequence[Generator], starts: Sequence[Belief | None]
+        self,
+        answers: Sequence[Answers],
+        rngs: Sequence[Generator],
+        starts: Sequence[Belief | None],
+        learners: Sequence[object] = (),
     ) -> list[Belief]:
         """Studies with equally many labels are trained side by side."""
         trained: dict[int, list[Tensor]] = {}

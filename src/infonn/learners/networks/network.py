@@ -1,6 +1,6 @@
 """A neural network that turns features into an embedding, trained on similarity answers: one net, or an ensemble.
 
-It embeds items nobody was asked about (`transform`). Many studies train as one stack (`fit_many`, `fit_stack`).
+It embeds items nobody was asked about (`transform`). Many studies train as one stack (`fit_many`).
 """
 
 from __future__ import annotations
@@ -75,19 +75,14 @@ class Network:
         return self.fit_many([answers], [rng], [start])[0]
 
     def fit_many(
-        self, answers: Sequence[Answers], rngs: Sequence[Generator], starts: Sequence[Belief | None]
-    ) -> list[Belief]:
-        return fit_stack([self] * len(answers), answers, rngs, starts)
-
-    @staticmethod
-    def fit_stack(
-        learners: Sequence[Network],
+        self,
         answers: Sequence[Answers],
         rngs: Sequence[Generator],
         starts: Sequence[Belief | None],
+        learners: Sequence[Any] = (),
     ) -> list[Belief]:
         """Studies of learners that `stacks_with` one another, as one stack."""
-        return fit_stack(learners, answers, rngs, starts)
+        return fit_stack(learners or [self] * len(answers), answers, rngs, starts)
 
     def stacks_with(self, other: object) -> bool:
         """Whether the two train as one stack: equal in all but the items and the validation triplets."""

@@ -36,6 +36,10 @@ class Choice:
     learners: tuple[Posterior, ...]
     effort: float = 1.0  # of each of them
 
+    def with_effort(self, effort: float) -> Choice:
+        """The same with this share of the moves."""
+        return replace(self, effort=effort)
+
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
         """The belief of the learner that has the say, fitted beside those that may still take it."""
         had, places = self._standing(start)

@@ -74,6 +74,10 @@ class Posterior:
         if self.features is not None and len(self.features) != self.n_items:
             raise DataError(f"{len(self.features)} rows of features for {self.n_items} items; there must be one each.")
 
+    def with_effort(self, effort: float) -> Posterior:
+        """The same with this share of the moves."""
+        return replace(self, effort=effort)
+
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
         """The belief after `answers`; the chains of `start` go on where it saw most of them, and little else."""
         if answers.kind == "label":
