@@ -1,5 +1,6 @@
 """The ML backend for Label Studio, called as the server calls it."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from infonn.adapters.label_studio import Labelling, create_app
+from infonn.adapters.label_studio import Labelling, Server, create_app
 from infonn.datasets.items import ItemSet
 from infonn.formats.label_studio import write_config
 from infonn.records import Item
@@ -93,3 +94,20 @@ def test_what_is_wrong_is_one_sentence(tmp_path: Path) -> None:
     client = TestClient(create_app(labelling(tmp_path / "labels.csv")))
     assert "labelling config" in client.post("/predict", json={"tasks": tasks()}).json()["error"]
     assert client.post("/setup", json={"schema": "<View/>"}).status_code == 400
+
+
+def test_the_server_is_told_to_look_again_after_enough_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+    done = threading.Event()
+
+    def refresh(self: Server, project: int, own: Labelling) -> None:
+        told.append(project)
+        done.set()
+
+    monkeypatch.setattr(Server, "refresh", refresh)
+    client = TestClient(create_app(labelling(tmp_path / "labels.csv"), Server("http://studio", "token", every=3)))
+    client.post("/setup", json={"schema": CONFIG})
+    for item in range(4):
+        client.post("/webhook", json={**annotated(item, "left"), "project": {"id": 7}})
+    assert done.wait(10)
+    assert told == [7]

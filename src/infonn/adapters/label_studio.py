@@ -6,7 +6,10 @@ the order in which the strategy wants labels, from 0 to 1, and 1 for what has on
 
 from __future__ import annotations
 
+import json
+import logging
 import threading
+import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +32,8 @@ from infonn.selection.class_predictions import point_log_probs
 from infonn.specs.registry import CLASS_LEARNERS, CLASS_STRATEGIES, DEFAULT_LEARNERS, build_part
 from infonn.tasks.labels import LabelTask
 
+log = logging.getLogger(__name__)
+
 CHOSEN_FIRST = 100  # items that the strategy picks as a batch; the rest follow by their scores
 
 
@@ -46,7 +51,8 @@ class Labelling:
     choices: Choices | None = None
     labels: dict[int, str] = field(default_factory=dict)
     _order: tuple[int, FloatArray, list[str | None]] | None = None  # labels seen, scores, expected classes
-    _n_changes: int = 0
+    n_changes: int = 0  # of the labels, since the start
+    predicted: str = ""  # version of the last predictions
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
@@ -56,7 +62,7 @@ class Labelling:
     @property
     def version(self) -> str:
         """Names what the model has seen; Label Studio asks for predictions anew when it changes."""
-        return f"infonn-{self._n_changes}"
+        return f"infonn-{self.n_changes}"
 
     def set_up(self, config: str) -> None:
         """Take the classes from the project; labels of an earlier run are read again."""
@@ -68,7 +74,7 @@ class Labelling:
             if self.file.is_file() and not self.labels:
                 kept = read_labels(self.file, self.items.names, choices.classes)
                 self.labels = {item: choices.classes[label] for item, label in kept.items()}
-                self._n_changes = len(self.labels)
+                self.n_changes = len(self.labels)
 
     def learn(self, labels: Mapping[int, str | None]) -> None:
         """Take in labels by item; None takes one back."""
@@ -80,7 +86,7 @@ class Labelling:
                 else:
                     self.labels[item] = label
             if self.labels != before:
-                self._n_changes += 1
+                self.n_changes += 1
                 rows = [[self.items.names[item], label] for item, label in sorted(self.labels.items())]
                 self.file.parent.mkdir(parents=True, exist_ok=True)
                 write_table(self.file, ["item", "label"], rows)
@@ -90,9 +96,10 @@ class Labelling:
         with self._lock:
             if self.choices is None:
                 raise DataError("No project is connected yet: Label Studio sends its labelling config to /setup.")
-            if self._order is None or self._order[0] != self._n_changes:
-                self._order = (self._n_changes, *self._fitted(self.choices.classes))
+            if self._order is None or self._order[0] != self.n_changes:
+                self._order = (self.n_changes, *self._fitted(self.choices.classes))
             _, scores, expected = self._order
+            self.predicted = self.version
             found = [item_of(task, self.item_at) for task in tasks]
             return [
                 prediction(self.choices, None if item is None else expected[item], _score(item, scores), self.version)
@@ -143,11 +150,57 @@ def _score(item: int | None, scores: FloatArray) -> float:
     return 1.0 if item is None else float(scores[item])
 
 
+# --- the server, told to look again ------------------------------------------------------------------
+
+
+@dataclass
+class Server:
+    """Label Studio itself, for a backend that may tell it to fetch predictions anew and to sort by them.
+
+    The server sorts by predictions of the version that its project names, and fetches them when it is told to. With
+    every `every`-th change of the labels this does both, in a thread, so that nobody who labels waits for it.
+    """
+
+    url: str
+    token: str
+    every: int = 5
+    _seen: int = 0
+    _busy: threading.Lock = field(default_factory=threading.Lock)
+
+    def changed(self, project: int, labelling: Labelling) -> None:
+        """Look again in a thread of its own, unless one is at it or too little has changed."""
+        if labelling.n_changes - self._seen >= self.every and self._busy.acquire(blocking=False):
+            self._seen = labelling.n_changes
+            threading.Thread(target=self._look_again, args=(project, labelling), daemon=True).start()
+
+    def _look_again(self, project: int, labelling: Labelling) -> None:
+        try:
+            self.refresh(project, labelling)
+        except (OSError, ValueError) as error:
+            log.warning("Label Studio at %s could not be told of version %s: %s", self.url, labelling.version, error)
+        finally:
+            self._busy.release()
+
+    def refresh(self, project: int, labelling: Labelling) -> None:
+        """Fetch the predictions of this project anew, then sort by them."""
+        selected = {"selectedItems": {"all": True, "excluded": []}, "project": project}
+        self._send("POST", f"/api/dm/actions?id=retrieve_tasks_predictions&project={project}", selected)
+        self._send("PATCH", f"/api/projects/{project}/", {"model_version": labelling.predicted})
+
+    def _send(self, method: str, path: str, body: Mapping[str, Any]) -> None:
+        headers = {"Authorization": f"Token {self.token}", "Content-Type": "application/json"}
+        request = urllib.request.Request(
+            self.url.rstrip("/") + path, json.dumps(body).encode(), headers=headers, method=method
+        )
+        with urllib.request.urlopen(request, timeout=100):
+            pass
+
+
 # --- HTTP ------------------------------------------------------------------------------------------
 
 
-def create_app(labelling: Labelling) -> FastAPI:
-    """The endpoints that Label Studio calls."""
+def create_app(labelling: Labelling, server: Server | None = None) -> FastAPI:
+    """The endpoints that Label Studio calls; `server` is it, where we may call back."""
     app = FastAPI(title="infonn for Label Studio", docs_url=None, redoc_url=None)
     Body_ = Body(default_factory=dict)
 
@@ -176,6 +229,9 @@ def create_app(labelling: Labelling) -> FastAPI:
         item = item_of(body.get("task") or {}, labelling.item_at)
         if item is not None and body.get("action") in ("ANNOTATION_CREATED", "ANNOTATION_UPDATED"):
             labelling.learn({item: chosen_label(body.get("annotation") or {})})
+            project = (body.get("project") or {}).get("id")
+            if server is not None and isinstance(project, int):
+                server.changed(project, labelling)
         return {"model_version": labelling.version}
 
     @app.post("/train")

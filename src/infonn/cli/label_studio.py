@@ -22,20 +22,25 @@ def label_studio(
     ),
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.")] = 9090,
+    server: Annotated[str, typer.Option(help="Address of Label Studio, to have it sort again by itself.")] = "",
+    token: Annotated[str, typer.Option(envvar="LABEL_STUDIO_API_KEY", help="Your access token there.")] = "",
+    every: Annotated[int, typer.Option(help="Sort again after this many labels.", min=1)] = 5,
     seed: Annotated[int, typer.Option(help="Same seed and labels, same order.", min=0)] = 0,
 ) -> None:
     """Serve the ML backend of a Label Studio project: tasks are sorted by what their label would tell.
 
     Connect it in the project's settings under Model, with the address that is printed. The classes are those of the
-    project's <Choices>.
+    project's <Choices>. With --server and --token Label Studio fetches predictions anew as people label; without,
+    use "Retrieve predictions" there.
     """
     import uvicorn
 
-    from infonn.adapters.label_studio import Labelling, create_app
+    from infonn.adapters.label_studio import Labelling, Server, create_app
     from infonn.datasets.items import load_items
     from infonn.specs.registry import CLASS_STRATEGIES, load_part
 
     load_part("Strategy", CLASS_STRATEGIES, strategy)  # a wrong name shows now
     labelling = Labelling(load_items(items, features), labels, strategy, seed)
     typer.echo(f"{len(labelling.items)} items. Connect Label Studio to http://{host}:{port}")
-    uvicorn.run(create_app(labelling), host=host, port=port, log_level="warning")
+    studio = Server(server, token, every) if server and token else None
+    uvicorn.run(create_app(labelling, studio), host=host, port=port, log_level="warning")
