@@ -63,8 +63,8 @@ def test_without_answers_their_embedding_is_a_guess() -> None:
 
 
 def test_a_study_learns_with_their_embedding() -> None:
-    study = create_study([f"point {i}" for i in range(12)], candidates=2, learner="mds", seed=1)
-    study.learner = EmbeddingOf("SOE", 12, {"n_init": 1})
+    learner = {"name": "cblearn:SOE", "n_init": 1}
+    study = create_study([f"point {i}" for i in range(12)], candidates=2, learner=learner, seed=1)
     rounds = list(study.run(DistanceOracle(POINTS), rounds=2, size=20))
     assert rounds[-1].n_answers == 60
     assert triplet_accuracy(study.belief().embedding, split_into_triplets(true_answers())) > 0.75

@@ -117,20 +117,33 @@ def test_a_misspelt_strategy_is_named_with_its_near_miss() -> None:
 
 def test_the_part_takes_the_settings_of_the_class_it_names() -> None:
     part = strategy_part("UncertaintySampling")
-    assert setting_names(part) == ["classifier", "method", "cost_matrix"]
+    assert setting_names(part) == ["n_classes", "classifier", "method", "cost_matrix"]
     assert part(method="entropy").settings == {"method": "entropy"}
 
 
 def test_a_study_asks_what_their_strategy_chose() -> None:
     names = [f"item {i}" for i in range(len(FEATURES))]
-    study = create_study(names, features=FEATURES, task="labels", classes=["a", "b", "c"], first=10, seed=4)
-    study.strategy = QueryStrategyOf("UncertaintySampling")  # type: ignore[assignment]
+    chosen = {"name": "skactiveml:UncertaintySampling", "method": "entropy"}
+    study = create_study(
+        names, features=FEATURES, task="labels", classes=["a", "b", "c"], strategy=chosen, first=10, seed=4
+    )
     for _ in range(20):
         question = study.ask()[0]
         study.tell(question, int(CLASSES[question.query[0]]))
     belief = study.belief()
     probs = np.exp(belief.class_log_probs.point(np.arange(len(FEATURES))))  # type: ignore[union-attr]
     assert (probs.argmax(axis=1) == CLASSES).mean() > 0.8
+
+
+def test_a_strategy_that_needs_the_classes_is_told_them() -> None:
+    names = [f"item {i}" for i in range(len(FEATURES))]
+    study = create_study(
+        names, features=FEATURES, task="labels", classes=["a", "b", "c"], strategy="skactiveml:Quire", first=10
+    )
+    for _ in range(12):
+        question = study.ask()[0]
+        study.tell(question, int(CLASSES[question.query[0]]))
+    assert question.strategy_used == "skactiveml:Quire"
 
 
 # --- ours in theirs --------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """cblearn, both ways: its embeddings learn in our loop, and our posterior is one of its estimators.
 
-study.learner = EmbeddingOf("SOE", n_items=50)        # theirs in our loop
+create_study(..., learner="cblearn:SOE")              # theirs in our loop
 PosteriorEmbedding(n_components=2).fit(triplets)      # ours in theirs
 """
 

@@ -1,7 +1,7 @@
 """scikit-activeml, both ways: its query strategies choose our label questions, and ours are its strategies.
 
-study.strategy = QueryStrategyOf("UncertaintySampling", {"method": "entropy"})    # theirs in our loop
-InfonnSampling("info_nn").query(X, y, batch_size=10)                              # ours in theirs
+create_study(..., task="labels", strategy="skactiveml:UncertaintySampling")    # theirs in our loop
+InfonnSampling("info_nn").query(X, y, batch_size=10)                           # ours in theirs
 """
 
 from __future__ import annotations
@@ -116,14 +116,15 @@ class QueryStrategyOf:
 def strategy_part(path: str) -> Callable[..., QueryStrategyOf]:
     """What the name "skactiveml:UncertaintySampling" stands for: a part that takes that class's own settings."""
     theirs = inspect.signature(_class_at(path, "skactiveml.pool")).parameters
-    names = [name for name in theirs if name not in ("missing_label", "random_state")]
+    names = [name for name in theirs if name not in ("missing_label", "random_state", "classes", "n_classes")]
 
-    def part(classifier: str | None = None, **settings: Any) -> QueryStrategyOf:
-        return QueryStrategyOf(path, settings, classifier)
+    def part(n_classes: int = 0, classifier: str | None = None, **settings: Any) -> QueryStrategyOf:
+        known = {"classes": list(range(n_classes)), "n_classes": n_classes}  # classes are numbers in a study
+        return QueryStrategyOf(path, {**settings, **{k: v for k, v in known.items() if k in theirs}}, classifier)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     part.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(name, keyword, default=None) for name in ("classifier", *names)]
+        [inspect.Parameter(name, keyword, default=None) for name in ("n_classes", "classifier", *names)]
     )
     part.__doc__ = f"{path} of scikit-activeml."
     return part
