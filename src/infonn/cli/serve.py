@@ -152,12 +152,17 @@ def _serve(options: Options) -> None:
 def work(
     storage: Storage = STORAGE,
     claim_s: Annotated[
-        float, typer.Option(help="A worker not heard of for so long has lost its studies.", min=0.5)
+        float, typer.Option(help="Seconds after which other workers take over the studies of a silent one.", min=0.5)
     ] = 15.0,
+    memory_gb: Annotated[
+        float | None, typer.Option(help="Memory one study's fit may take; half the machine's by default.", min=0.1)
+    ] = None,
+    fit_s: Annotated[float | None, typer.Option(help="Seconds one fit may take; 600 by default.", min=1)] = None,
     parent: Annotated[int | None, typer.Option(help="End with the process of this number.", hidden=True)] = None,
 ) -> None:
     """Fit studies as answers arrive, and keep their queues of questions full."""
     from infonn.live.cold_fits import BackgroundFitter
+    from infonn.live.limits import FitLimits, default_limits
     from infonn.live.worker import Worker
     from infonn.specs.build import open_live_storage
 
@@ -171,7 +176,9 @@ def work(
         os.nice(12)  # people at the page come first
     if storage == "memory://":
         raise typer.BadParameter("memory:// belongs to one process; use sqlite:///study.db.")
-    Worker(open_live_storage(storage), claim_s, fitter=BackgroundFitter(storage)).run(stop)
+    usual = default_limits()
+    limits = FitLimits(memory_gb or usual.memory_gb, fit_s or usual.seconds)
+    Worker(open_live_storage(storage), claim_s, fitter=BackgroundFitter(storage, limits), limits=limits).run(stop)
 
 
 class Beside:

@@ -19,6 +19,7 @@ from infonn.arrays import to_numpy
 from infonn.beliefs import Belief
 from infonn.contracts.storage import Answered, LiveStorage
 from infonn.errors import InfonnError, StorageError
+from infonn.live.limits import FitLimits
 from infonn.live.outlook import NATS
 from infonn.loop import cold_rng
 from infonn.maths.intervals import wilson_interval
@@ -43,6 +44,7 @@ class ColdFit:
     seconds: float = 0.0
     problem: str = ""
     passing: bool = False  # a problem of the storage, which is over some time
+    too_much: bool = False  # stopped for what it took of the machine
 
 
 def fit_cold(storage: LiveStorage, study: Study, queue: int) -> ColdFit:
@@ -213,8 +215,9 @@ class BackgroundFitter:
 
     pause = 1.0
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, url: str, limits: FitLimits | None = None) -> None:
+        self._url, self._limits = url, limits
+        self._started_at = 0.0
         self._study: str | None = None  # whose fit is being made
         self._process: Any = None
         self._pipe: Any = None
@@ -229,17 +232,31 @@ class BackgroundFitter:
             )
             self._process.start()
             other.close()
-        self._study = study.name
+        self._study, self._started_at = study.name, time.monotonic()
         self._pipe.send((study.name, queue))
         return True
 
     def finished(self) -> ColdFit | None:
-        if self._study is None or not (self._pipe.poll() or not self._process.is_alive()):
+        if self._study is None:
             return None
+        if not self._pipe.poll() and self._process.is_alive():
+            return self._stopped()
         try:
             made: ColdFit = self._pipe.recv()
         except (EOFError, OSError):
             made = ColdFit(self._study, problem="the process that fits it ended")
+        self._study = None
+        return made
+
+    def _stopped(self) -> ColdFit | None:
+        """A fit that took too much, and was ended; None where it may go on."""
+        seconds = time.monotonic() - self._started_at
+        problem = None if self._limits is None else self._limits.exceeded(self._process.pid, seconds)
+        if problem is None:
+            return None
+        made = ColdFit(self._study or "", problem=problem, too_much=True)
+        self._process.kill()
+        self._process.join()
         self._study = None
         return made
 
