@@ -24,7 +24,7 @@ def test_the_table_of_strategies_is_the_one_in_specs(table) -> None:
 
 
 def test_every_file_the_readme_points_to_is_there() -> None:
-    targets = [part.split(")")[0] for part in README.split("](")[1:]]
+    targets = [part.split(")")[0].split("#")[0] for part in README.split("](")[1:]]
     assert not [target for target in targets if not (ROOT / target).exists()]
 
 
