@@ -94,7 +94,7 @@ def _serve(
 def work(
     storage: Storage = STORAGE,
     claim_s: Annotated[
-        float, typer.Option(help="A worker not heard of for so long has lost its studies.", min=0.5)
+        float, typer.Option(help="Seconds of silence until another worker takes over its studies.", min=0.5)
     ] = 15.0,
     parent: Annotated[int | None, typer.Option(help="End with the process of this number.", hidden=True)] = None,
 ) -> None:
