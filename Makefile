@@ -6,7 +6,7 @@ EXTRAS := deep,postgres,parquet,test,docs
 CORE := $(VENV)/.core
 FULL := $(VENV)/.full
 
-.PHONY: setup demo test test-long test-data lint bench docs clean
+.PHONY: setup demo test test-long test-data test-ecosystem lint bench docs clean
 
 setup: $(FULL)
 
@@ -40,6 +40,39 @@ test-long: setup
 test-data: setup
 	$(BIN)/python -m pytest -m "data"
 
+# Each neighbour is tested as it is installed, in environments of their own: cblearn asks for numpy 1.26, and the Label
+# Studio server for much else. SKACTIVEML_SOURCE may name a checkout of scikit-activeml: its own template tests run too.
+ECOSYSTEM := .venv-ecosystem
+CBLEARN := .venv-cblearn
+LABEL_STUDIO := .venv-label-studio
+
+$(ECOSYSTEM)/.done: pyproject.toml tests/ecosystem/constraints.txt
+	@echo "Setting up $(ECOSYSTEM) (once) ..."
+	@$(PYTHON) -m venv $(ECOSYSTEM)
+	@$(ECOSYSTEM)/bin/pip install --quiet -c tests/ecosystem/constraints.txt torch==2.13.0
+	@$(ECOSYSTEM)/bin/pip install --quiet -c tests/ecosystem/constraints.txt -e ".[deep,parquet,notebook]" \
+	  scikit-activeml pytorch-metric-learning datasets nbclient ipykernel pytest pytest-timeout hypothesis httpx
+	@touch $@
+
+$(CBLEARN)/.done: pyproject.toml tests/ecosystem/constraints-cblearn.txt
+	@echo "Setting up $(CBLEARN) (once) ..."
+	@$(PYTHON) -m venv $(CBLEARN)
+	@$(CBLEARN)/bin/pip install --quiet -c tests/ecosystem/constraints-cblearn.txt torch==2.13.0
+	@$(CBLEARN)/bin/pip install --quiet -c tests/ecosystem/constraints-cblearn.txt \
+	  cblearn pandas pytest pytest-timeout hypothesis
+	@$(CBLEARN)/bin/pip install --quiet --no-deps -e .  # infonn asks for numpy 2, and its learners run with 1.26
+	@touch $@
+
+$(LABEL_STUDIO)/.done: tests/ecosystem/constraints-label-studio.txt
+	@echo "Setting up $(LABEL_STUDIO) (once) ..."
+	@$(PYTHON) -m venv $(LABEL_STUDIO)
+	@$(LABEL_STUDIO)/bin/pip install --quiet -c tests/ecosystem/constraints-label-studio.txt label-studio
+	@touch $@
+
+test-ecosystem: $(ECOSYSTEM)/.done $(CBLEARN)/.done $(LABEL_STUDIO)/.done
+	INFONN_LABEL_STUDIO=$(LABEL_STUDIO)/bin/label-studio $(ECOSYSTEM)/bin/python -m pytest tests/ecosystem
+	$(CBLEARN)/bin/python -m pytest tests/ecosystem/test_cblearn.py
+
 bench: setup
 	$(BIN)/infonn bench
 
@@ -47,4 +80,4 @@ docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) build dist site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(ECOSYSTEM) $(CBLEARN) $(LABEL_STUDIO) build dist site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

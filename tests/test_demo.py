@@ -2,9 +2,12 @@
 
 import json
 
+import numpy as np
+import pytest
 from typer.testing import CliRunner
 
 from infonn.cli.main import app
+from infonn.experiments.demo import first_reached
 
 
 def test_the_demo_writes_its_files_and_goes_on_from_them(tmp_path) -> None:
@@ -21,6 +24,13 @@ def test_the_demo_writes_its_files_and_goes_on_from_them(tmp_path) -> None:
     again = CliRunner().invoke(app, arguments)
     assert again.exit_code == 0, again.output
     assert (tmp_path / "results.jsonl").read_bytes() == results
+
+
+def test_the_card_counts_what_the_curve_shows() -> None:
+    counts = np.array([30.0, 60.0, 90.0, 120.0])
+    assert first_reached(counts, np.array([0.5, 0.7, 0.6, 0.8]), 0.65) == pytest.approx(52.5)  # where it first crosses
+    assert first_reached(counts, np.array([0.7, 0.7, 0.7, 0.8]), 0.65) == 30
+    assert first_reached(counts, np.array([0.5, 0.5, 0.6, 0.6]), 0.65) == np.inf
 
 
 def test_a_study_runs_from_toml(tmp_path) -> None:

@@ -20,8 +20,8 @@ LAYERS = [
     {"loop"},
     {"study"},
     {"specs"},
-    {"live", "estimators"},
-    {"web", "experiments", "bench"},
+    {"live", "estimators", "notebook"},
+    {"web", "experiments", "bench", "adapters"},
     {"comparison"},
     {"cli"},
 ]

@@ -23,6 +23,7 @@ from infonn.queries import (
     option_counts,
     orders,
     queries_from_triplets,
+    question_key,
     question_keys,
     rank_of_orders,
     split_into_triplets,
@@ -156,6 +157,15 @@ def test_candidate_order_does_not_make_a_new_question(shape, seed):
     shuffled = np.hstack([queries[:, :1], rng.permuted(queries[:, 1:], axis=1)])
     np.testing.assert_array_equal(question_keys(queries, "nearest"), question_keys(shuffled, "nearest"))
     assert not not_among(shuffled, queries, "nearest").any()
+
+
+@pytest.mark.parametrize("kind", ["nearest", "label"])
+def test_keys_as_text_and_as_numbers_agree(kind, rng):
+    queries = draw_queries(300, 6, 3, rng)
+    texts = [question_key(query, kind) for query in queries.tolist()]
+    same_text = np.equal.outer(texts, texts)
+    keys = question_keys(queries, kind)
+    np.testing.assert_array_equal(np.equal.outer(keys, keys), same_text)
 
 
 def test_not_among_finds_what_was_never_asked():

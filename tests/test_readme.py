@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from infonn.experiments.report.evidence import tally
+from infonn.experiments.report.results import read_results
+from infonn.experiments.report.sentences import SENTENCES
+from infonn.experiments.table import EXPERIMENTS
 from infonn.specs.registry import CLASS_STRATEGIES, STRATEGIES, describe
 
 ROOT = Path(__file__).parents[1]
@@ -27,6 +31,10 @@ def test_every_file_the_readme_points_to_is_there() -> None:
 def cells(start: str) -> list[str]:
     """What the row of a table says that begins with this."""
     (row,) = [line for line in README.splitlines() if line.startswith(f"| {start}")]
+    return _cells(row)
+
+
+def _cells(row: str) -> list[str]:
     return [cell.strip() for cell in row.strip("|").split("|")]
 
 
@@ -68,3 +76,32 @@ def test_answers_to_a_target_are_those_of_the_results(row: str, experiment: str,
 def test_ratios_are_those_of_the_benchmarks(row: str, entry: str) -> None:
     measured = {found["name"]: found for found in json.loads((ROOT / "docs" / "bench.json").read_text())}
     assert cells(row)[3] == f"{measured[entry]['ratio']:,.0f} x"
+
+
+def test_what_holds_of_the_paper_is_what_the_results_say() -> None:
+    results = read_results(ROOT / "results")
+    rows = README.split("| The paper says | Here |\n|---|---|\n")[1].split("\n\n")[0].splitlines()
+    shown = dict(map(_cells, rows))
+    verdicts = {s.text: tally([claim for _, claim in s.tested_by(results)]) for s in SENTENCES}
+    assert len(shown) == 6
+    assert shown == {text: verdicts[text] for text in shown}
+
+
+def test_the_sentence_about_mnist_is_that_of_the_results() -> None:
+    results = json.loads((ROOT / "results" / "mnist-published" / "results.json").read_text())
+    evidence = {claim["id"]: claim["evidence"] for claim in results["claims"]}
+    above = evidence["mnist-info-nn-best-published"]
+    signed = {name: f"{entry['mean']:+.3f}".replace("0.", ".", 1) for name, entry in above.items()}
+    words = " ".join(README.split())
+    assert (
+        f"Random ({signed['Random']}), MaxEntropy ({signed['MaxEntropy']}) and K-Center ({signed['K-Center']})" in words
+    )
+    assert f"BatchBALD ({signed['BatchBALD']})" in words
+    first = evidence["mnist-published-0.95"]
+    assert f"({first['PowerBALD']:.0f} and {first['BADGE']:.0f} labels)" in words
+    assert min(first, key=lambda method: first[method] or 1e9) == "PowerBALD"
+
+
+def test_every_experiment_of_the_paper_has_results() -> None:
+    of_the_paper = [name for name, (module, _) in EXPERIMENTS.items() if ".paper." in module]
+    assert [name for name in of_the_paper if not (ROOT / "results" / name / "results.json").exists()] == []

@@ -12,7 +12,7 @@ from infonn.beliefs import Belief
 from infonn.contracts.loop import Strategy
 from infonn.errors import AlreadyAnsweredError, DataError, InvalidQueryError, ResultsFileError, UnknownQuestionError
 from infonn.records import Item, StudyRecord
-from infonn.storage.jsonl import JournalStorage
+from infonn.storage.jsonl import JsonlStorage
 from infonn.storage.memory import MemoryStorage
 from infonn.study import Study
 from infonn.tasks.similarity import SimilarityTask
@@ -181,14 +181,14 @@ def test_same_seed_same_study() -> None:
 
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.5, 0.8, 0.97])
 def test_an_interrupted_run_resumes_to_the_same_end(tmp_path, share) -> None:
-    whole = JournalStorage(tmp_path / "whole.jsonl")
+    whole = JsonlStorage(tmp_path / "whole.jsonl")
     list(make_study(whole).run(FirstItemOracle(), 5, 3))
     content = (tmp_path / "whole.jsonl").read_bytes()
     cut = tmp_path / "cut.jsonl"
     cut.write_bytes(content[: max(int(len(content) * share), content.index(b"\n") + 1)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        resumed = JournalStorage(cut)
+        resumed = JsonlStorage(cut)
     study = make_study(resumed)
     list(study.run(FirstItemOracle(), 5, 3))
     expected = make_study(whole)
@@ -200,13 +200,13 @@ def test_an_interrupted_run_resumes_to_the_same_end(tmp_path, share) -> None:
 
 def test_a_cut_off_last_line_is_said_and_the_rest_kept(tmp_path) -> None:
     path = tmp_path / "r.jsonl"
-    study = make_study(JournalStorage(path))
+    study = make_study(JsonlStorage(path))
     study.tell(study.ask()[0].id, 1)
     study.storage.close()
     whole = path.read_bytes()
     path.write_bytes(whole + b'{"event": "answ')
     with pytest.warns(UserWarning, match="cut off in its last line"):
-        storage = JournalStorage(path)
+        storage = JsonlStorage(path)
     assert len(storage.answers("s")) == 1
     storage.close()
     assert path.read_bytes() == whole
@@ -214,14 +214,14 @@ def test_a_cut_off_last_line_is_said_and_the_rest_kept(tmp_path) -> None:
 
 def test_damage_in_the_middle_is_an_error_and_changes_nothing(tmp_path) -> None:
     path = tmp_path / "r.jsonl"
-    study = make_study(JournalStorage(path))
+    study = make_study(JsonlStorage(path))
     study.tell(study.ask()[0].id, 1)
     study.storage.close()
     lines = path.read_text().splitlines()
     damaged = "\n".join([lines[0], lines[1][:20], *lines[2:]]) + "\n"
     path.write_text(damaged)
     with pytest.raises(ResultsFileError, match=r"Line 2 of .* cannot be read"):
-        JournalStorage(path)
+        JsonlStorage(path)
     assert path.read_text() == damaged
 
 
@@ -229,27 +229,25 @@ def test_a_file_of_something_else_is_not_overwritten(tmp_path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("a line that never ended")
     with pytest.raises(ResultsFileError, match=r"notes.txt is no results file; it was not changed"):
-        JournalStorage(path)
+        JsonlStorage(path)
     assert path.read_text() == "a line that never ended"
 
 
 def test_of_two_that_have_a_results_file_open_one_is_refused_and_nothing_lost(tmp_path) -> None:
     path = tmp_path / "r.jsonl"
-    first = make_study(JournalStorage(path))
+    first = make_study(JsonlStorage(path))
     first.tell(first.ask()[0].id, 0)
-    second = make_study(JournalStorage(path))
+    second = make_study(JsonlStorage(path))
     second.tell(second.ask()[0].id, 1)
     with pytest.raises(ResultsFileError, match="written to by another study that has it open"):
         first.ask()
     assert second.answers().responses.tolist() == [0, 1]
-    assert make_study(JournalStorage(path)).answers().responses.tolist() == [0, 1]
+    assert make_study(JsonlStorage(path)).answers().responses.tolist() == [0, 1]
 
 
 def test_the_results_file_is_json_lines(tmp_path) -> None:
     path = tmp_path / "r.jsonl"
-    list(
-        make_study(JournalStorage(path)).run(FirstItemOracle(), 1, 2, {"mean": lambda belief: belief.embedding.mean()})
-    )
+    list(make_study(JsonlStorage(path)).run(FirstItemOracle(), 1, 2, {"mean": lambda belief: belief.embedding.mean()}))
     events = [json.loads(line) for line in path.read_text().splitlines()]
     assert [event["event"] for event in events] == [
         *["study", "questions"],

@@ -10,11 +10,12 @@ food = food73()
 answers = draw_from_triplets(food.triplets, 4000, 3, np.random.default_rng(0))  # which of three tastes most alike?
 train, test = answers.take(slice(2000)), answers.take(slice(2000, None))
 
-settings = {"layers": [12, 12, 12], "epochs": 300, "learning_rate": 0.01}
+# Eight small networks, trained briefly: trained for long they learn the 73 dishes by heart, not what tastes say.
+settings = {"layers": [12, 12, 12], "members": 8, "epochs": 60, "learning_rate": 0.01}
 model = Embedding("network", features=food.tastes, settings=settings, random_state=0)
 model.fit(train.queries, train.responses)
 print(f"Triplet accuracy on answers it has not seen: {model.score(test.queries, test.responses):.2f}")
 
-lemon_sorbet = np.array([[0.0, 0.0, 0.35, 0.05, 0.60, 0.0]])  # salty, savory, sour, bitter, sweet, spicy
-distances = np.linalg.norm(model.embedding_ - model.transform(lemon_sorbet), axis=1)
-print("Nearest to a lemon sorbet:", *(food.names[item] for item in distances.argsort()[:4]), sep="\n  ")
+mango_sorbet = np.array([[0.0, 0.0, 0.25, 0.0, 0.75, 0.0]])  # salty, savory, sour, bitter, sweet, spicy
+distances = np.linalg.norm(model.embedding_ - model.transform(mango_sorbet), axis=1)
+print("Nearest to a mango sorbet:", *(food.names[item] for item in distances.argsort()[:3]), sep="\n  ")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, runtime_checkable
+
+import numpy as np
 
 from infonn.arrays import Array, FloatArray, IntArray
 from infonn.maths.responses import ResponseSettings
@@ -54,3 +57,24 @@ def _rows_of(draws: FloatArray | RowDraws | None, rows: IntArray) -> FloatArray 
     if draws is None:
         return None
     return draws(rows) if callable(draws) else draws[:, rows]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Labelled items, and where every item stands: each class is shown by its item nearest to the one in question."""
+
+    items: IntArray
+    classes: IntArray
+    embedding: FloatArray
+
+    @cached_property
+    def class_of(self) -> dict[int, int]:
+        return dict(zip(self.items.tolist(), self.classes.tolist()))
+
+    def nearest(self, item: int) -> dict[int, int]:
+        """Class -> its labelled item nearest to `item`, which never stands for itself."""
+        others = self.items != item
+        items, classes = self.items[others], self.classes[others]
+        squared = ((self.embedding[items] - self.embedding[item]) ** 2).sum(axis=1)
+        far_to_near = np.argsort(-squared, kind="stable")
+        return dict(zip(classes[far_to_near].tolist(), items[far_to_near].tolist()))

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.random import Generator, default_rng
 
 from infonn.arrays import FloatArray, IntArray, to_numpy
 from infonn.beliefs import Belief
-from infonn.contracts.loop import AdjustableLearner, Learner, Situation, StackedLearner, Strategy, Task
+from infonn.contracts.loop import (
+    AdjustableLearner,
+    Learner,
+    SearchableTask,
+    Situation,
+    StackedLearner,
+    Strategy,
+    Task,
+)
 from infonn.errors import DataError
 from infonn.queries import Answers, Kind, no_answers, not_among, question_keys, stack_queries
 
@@ -81,11 +90,14 @@ class Loop:
     ) -> tuple[IntArray, FloatArray]:
         """Propose, drop what was asked before, select: up to `size` queries and their scores."""
         pool = self.task.propose(belief, answers, rng)
-        pool = pool[not_among(pool, self._barred(asked), self.kind)]
+        new = partial(not_among, asked=self._barred(asked), kind=self.kind)
+        pool = pool[new(pool)]
         if not len(pool):
             return pool, np.empty(0)
-        rows, scores = self.strategy.select_with_scores(Situation(pool, belief, answers), size, rng)
-        return pool[rows], scores[rows]
+        searchable = isinstance(self.task, SearchableTask) and self.task.searchable
+        situation = Situation(pool, belief, answers)
+        queries, scores = self.strategy.choose(situation, size, rng, new if searchable else None)
+        return self.task.completed(queries, belief, answers), scores
 
     def _barred(self, asked: IntArray) -> IntArray:
         return asked if self.never is None else stack_queries([asked, self.never])

@@ -244,6 +244,13 @@ def question_keys(queries: IntArray, kind: Kind) -> npt.NDArray[np.uint64]:
     return row_keys(columns)
 
 
+def question_key(query: Sequence[int], kind: Kind) -> str:
+    """The same for one query, as a text that a storage can keep: the reference, then its candidates in order."""
+    if kind == "label":
+        return str(query[0])
+    return f"{query[0]}:{','.join(map(str, sorted(query[1:])))}"
+
+
 def row_keys(columns: IntArray) -> npt.NDArray[np.uint64]:
     """One number per row, padding aside: a 64-bit hash, the same for two different rows with a chance near 1e-19."""
     keys = np.zeros(len(columns), np.uint64)
@@ -255,6 +262,11 @@ def row_keys(columns: IntArray) -> npt.NDArray[np.uint64]:
 
 
 _PADDING = np.uint64(2**64 - 1)  # -1, seen as an unsigned number
+
+
+def first_of_each(queries: IntArray, kind: Kind = "nearest") -> IntArray:
+    """Rows of different questions, the first of each, in their order."""
+    return np.sort(np.unique(question_keys(queries, kind), return_index=True)[1])
 
 
 def not_among(queries: IntArray, asked: IntArray, kind: Kind) -> BoolArray:

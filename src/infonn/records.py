@@ -13,6 +13,7 @@ from infonn.queries import Kind
 
 Purpose = Literal["train", "hold_out", "catch", "practice"]
 Outcome = Literal["answered", "skipped", "cannot_tell"]
+Role = Literal["owner", "reader"]
 
 
 class _Record:
@@ -71,7 +72,6 @@ class Question(_Record):
     model_version: int = 0  # number of the last answer the model had seen
     score: float | None = None
     unseen_answers: int = 0  # train answers on record, when it was handed out, that the model had not seen
-    round: int = 0
     created_at: float = 0.0  # seconds since 1970, UTC
     copy_of: str | None = None  # the question this one repeats for another person
     respondent: str = ""  # who holds it, or held it last
@@ -110,6 +110,8 @@ class Respondent(_Record):
     joined_at: float = 0.0
     seen_at: float = 0.0
     excluded: bool = False
+    consent_version: int | None = None  # of the consent text this person agreed to
+    consented_at: float | None = None
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,39 @@ class StudyRecord(_Record):
     created_at: float = 0.0
     archived: bool = False
     key: str = field(default_factory=lambda: secrets.token_urlsafe(16))  # the participants' link ends in it
+    retention_days: float = 0.0  # after which it is forgotten who a person is who was not seen since; 0 for never
+
+
+@dataclass(frozen=True)
+class Token(_Record):
+    """A key to the owners' pages, given to one person; its text is shown once, and only its hash is kept."""
+
+    id: str
+    person: str
+    role: Role = "owner"  # an owner may change things, a reader may look
+    study: str | None = None  # the one study it is good for; None for the whole server
+    made_at: float = 0.0  # seconds since 1970, UTC
+    revoked_at: float | None = None
+
+
+@dataclass(frozen=True)
+class Act(_Record):
+    """A line of the audit log: who did what to which study, and when. It outlives the study."""
+
+    number: int
+    at: float  # seconds since 1970, UTC
+    who: str
+    what: str
+    study: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Deletion(_Record):
+    """That a person's data were deleted: how many answers, and not whose."""
+
+    at: float  # seconds since 1970, UTC
+    answers: int
 
 
 def check_response(question: Question, response: int | None, outcome: str) -> None:

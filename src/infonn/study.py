@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import IntArray
-from infonn.beliefs import Belief
+from infonn.beliefs import Belief, Examples
 from infonn.contracts.loop import Learner, Measure, Oracle, Strategy, Task
 from infonn.contracts.storage import Answered, Storage
 from infonn.errors import AlreadyAnsweredError, StudyError
@@ -134,12 +134,14 @@ class Study:
         n_random = size if purpose != "train" else max(0, min(size, self.first - len(earlier)))
         at_random = self.loop.random_queries(n_random, asked, rng)
         scored: list[tuple[IntArray, float | None]] = [(query, None) for query in at_random]
+        examples = None
         if len(scored) < size and purpose == "train":
             asked = stack_queries([asked, at_random])
             belief = self.warm_belief()
+            examples = self.task.examples(belief, answers)
             queries, scores = self.loop.choose(belief, answers, asked, size - len(scored), rng)
             scored += [(query, float(score)) for query, score in zip(queries, scores)]
-        return self._questions(scored, rng, len(answers), len(earlier), purpose)
+        return self._questions(scored, rng, len(answers), len(earlier), purpose, examples)
 
     # --- what was learned --------------------------------------------------------------------------
 
@@ -254,6 +256,7 @@ class Study:
         n_answers: int,
         n_earlier: int,
         purpose: Purpose = "train",
+        examples: Examples | None = None,
     ) -> list[Question]:
         """Queries as questions; one without a score was drawn at random."""
         return [
@@ -265,6 +268,7 @@ class Study:
                 score,
                 n_answers,
                 f"{n_earlier + i}-",
+                examples,
             )
             for i, (query, score) in enumerate(scored)
         ]
@@ -278,10 +282,11 @@ class Study:
         score: float | None = None,
         model_version: int = 0,
         prefix: str = "",
+        examples: Examples | None = None,
     ) -> Question:
         """The question that asks `query`, chosen by strategy `used`; its options in a random order on the screen."""
         items = tuple(int(item) for item in query if item >= 0)
-        options = self.task.options(query)
+        options = self.task.options(query, examples)
         return Question(
             id=f"{prefix}{uuid.UUID(bytes=rng.bytes(16), version=4).hex[:12]}",
             study=self.name,

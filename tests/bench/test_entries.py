@@ -54,6 +54,16 @@ def test_every_entry_can_be_found():
         assert callable(getattr(import_module(module), function))
 
 
+def test_swaps_written_down_score_as_the_kernel_has_them(rng):
+    from infonn.bench.search import _situation, swaps_plainly
+
+    situation, items = _situation(), np.arange(0, 1000, 37)
+    queries = situation.pool[:5]
+    for position in (0, 2):
+        ours = situation.predict.swap_information(queries, position, items)
+        np.testing.assert_array_equal(swaps_plainly(situation, queries, position, items), ours)
+
+
 def test_an_unknown_entry_is_refused_with_the_near_miss():
     with pytest.raises(UnknownNameError, match='Did you mean "ranking_c4"'):
         table.check_names(["ranking_c5"])

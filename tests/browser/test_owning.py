@@ -39,13 +39,13 @@ def test_nobody_sees_owners_pages_without_the_token(site: Site, new_page, pictur
     expect(page.locator("h1")).to_have_text("Studies")
     page.click("#log-out")
     page.wait_for_url("**/login")
-    page.goto(f"{site.url}/studies/new")
+    page.goto(f"{site.url}/new")
     expect(page).to_have_url(re.compile("/login"))
 
 
 def test_a_study_is_made_from_a_zip_previewed_and_answered_alone(site: Site, new_page, picture, tmp_path) -> None:
     page = new_page()
-    log_in(page, site, "/studies/new")
+    log_in(page, site, "/new")
     page.set_input_files("#files", zipped(tmp_path))
     expect(page.locator("#name")).to_have_value("fruits")
     page.fill("#title", "Fruits")
@@ -78,7 +78,7 @@ def test_a_study_is_made_from_a_zip_previewed_and_answered_alone(site: Site, new
 
 def test_wrong_files_get_a_sentence_for_each_problem(site: Site, new_page, picture) -> None:
     page = new_page()
-    log_in(page, site, "/studies/new")
+    log_in(page, site, "/new")
     table = "name,text\napple,round\n,nothing\napple,again\npear\n"
     page.set_input_files("#files", [{"name": "items.csv", "mimeType": "text/csv", "buffer": table.encode()}])
     expect(page.locator("#problems li")).to_have_count(3)
@@ -101,7 +101,7 @@ def test_wrong_files_get_a_sentence_for_each_problem(site: Site, new_page, pictu
 
 def test_a_study_from_a_table_of_texts_and_its_classes(site: Site, new_page) -> None:
     page = new_page()
-    log_in(page, site, "/studies/new")
+    log_in(page, site, "/new")
     rows = "name,sweet,sour\n" + "".join(f"{name},{i},{i * i % 7}\n" for i, name in enumerate(FRUITS))
     page.set_input_files("#files", [{"name": "f.csv", "mimeType": "text/csv", "buffer": rows.encode()}])
     expect(page.locator("#found-text")).to_contain_text("12 items")

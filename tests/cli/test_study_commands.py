@@ -8,6 +8,8 @@ from typer.testing import CliRunner
 
 from infonn.cli.main import app
 from infonn.errors import InfonnError
+from infonn.records import Answer
+from infonn.specs.build import open_live_storage
 
 
 @pytest.fixture
@@ -49,3 +51,55 @@ def test_a_port_that_is_taken_is_said(tmp_path, monkeypatch) -> None:
         words = ["serve", "--port", str(other.getsockname()[1]), "--storage", f"sqlite:///{tmp_path}/x.db"]
         with pytest.raises(InfonnError, match="Address already in use. --port 0 takes a free one"):
             CliRunner().invoke(app, words, catch_exceptions=False)
+
+
+def infonn(*words: str) -> str:
+    done = CliRunner().invoke(app, list(words), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_a_mistyped_storage_is_said_and_not_made(shell) -> None:
+    for words in (("list",), ("status", "s"), ("export", "s"), ("archive", "s"), ("delete", "s", "--yes")):
+        with pytest.raises(InfonnError, match="There is no storage at sqlite:///study.db"):
+            shell(*words)
+    assert not Path("study.db").exists()
+
+
+def test_a_storage_is_backed_up_and_restored(shell) -> None:
+    shell("create", "items.csv", "--name", "one")
+    infonn("storage", "backup", "copy.db")
+    shell("create", "items.csv", "--name", "two")
+    assert "What was there before is kept as" in infonn("storage", "restore", "copy.db")
+    assert [line.split("\t")[0] for line in shell("list").splitlines()] == ["one"]
+
+
+def test_owners_acts_at_the_shell_are_in_the_log(shell) -> None:
+    shell("create", "items.csv", "--name", "s")
+    storage = open_live_storage("sqlite:///study.db")
+    question = storage.questions("s")[0]
+    storage.add_answer("s", Answer("a", question.id, "anna", 0))
+    assert "1 answers are deleted" in shell("forget", "s", "anna", "--yes")
+    assert "Without 1 answers of 1 people" in shell("export", "s")
+    assert "for 30 days" in shell("retention", "s", "--days", "30")
+    infonn("token", "new", "rita", "--role", "reader", "--study", "s")
+    [line] = infonn("token", "list").splitlines()
+    assert line.split("\t")[1:4] == ["rita", "reader", "s"]
+    infonn("token", "revoke", line.split("\t")[0])
+    assert infonn("token", "list").strip().endswith("revoked")
+    shell("delete", "s", "--yes")
+    done = [line.split("\t")[2] for line in infonn("storage", "log", "--study", "s").splitlines()]
+    assert done == [
+        "deleted a person",
+        "set the retention time",
+        "made a token",
+        "revoked a token",
+        "deleted the study",
+    ]
+
+
+def test_the_secret_is_made_anew_on_request(shell) -> None:
+    shell("create", "items.csv", "--name", "s")
+    assert "study.db.secret" in infonn("storage", "secret")
+    assert "The secret is new" in infonn("storage", "secret", "--new")
+    assert Path("study.db.secret").stat().st_mode & 0o777 == 0o600

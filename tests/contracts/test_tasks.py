@@ -55,7 +55,7 @@ def test_what_is_proposed_can_be_asked_and_changes_nothing_it_was_shown(case) ->
     task = task_of(case)
     answers, places = answers_of(case, task, 4), BELIEF.embedding.copy()
     pool = task.propose(BELIEF, answers, np.random.default_rng(3))
-    check_queries(pool, N)
+    check_queries(task.completed(pool, BELIEF, answers), N)
     np.testing.assert_array_equal(pool, task.propose(BELIEF, answers, np.random.default_rng(3)))
     np.testing.assert_array_equal(BELIEF.embedding, places)
     assert len(task.propose(BELIEF, no_answers(3, CASES[case][1]), np.random.default_rng(3)))

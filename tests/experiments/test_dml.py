@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from infonn.experiments.paper import deep_metric, dml_admissions, dml_food73, dml_maps, dml_synthetic
-from infonn.experiments.statistics import paired_difference
+from infonn.experiments.paper import deep_metric, dml_admissions, dml_food73, dml_maps, dml_synthetic, dml_variants
 from infonn.experiments.sweep import Plan, run_experiment
 from infonn.experiments.trial import Curve, run_setups, stacks
 from infonn.queries import Answers, split_into_triplets
@@ -50,6 +49,30 @@ def test_triplets_of_a_pool_ask_in_ascending_order_and_answer_as_the_queries_did
     assert {tuple(row) for row in split_into_triplets(apart)} == {(0, 2, 3), (0, 2, 1)}
 
 
+@pytest.mark.parametrize("experiment", [dml_variants.SYNTHETIC, dml_variants.FOOD])
+def test_variants_change_what_they_say_and_nothing_else(experiment):
+    settings = {**experiment.presets["smoke"], **TINY, "n_validation": 200}
+    settings.pop("trials")
+    built = {
+        name: [setup for setup in experiment.build(Plan(settings), 3) if setup.settings == {"variant": name}]
+        for name in settings["variants"]
+    }
+    for name, setups in built.items():
+        assert [setup.method for setup in setups] == list(deep_metric.METHODS)
+        learner = setups[0].learner
+        assert learner.standardise == ("raw" not in name)
+        assert (learner.validation is not None) == ("validation" in name)
+        np.testing.assert_array_equal(setups[0].task.pool, built["raw features"][0].task.pool)  # the same questions
+    validation = built["published validation"][0].learner.validation
+    assert 390 <= len(validation) <= 400  # two triplets a query; a query of the pool or the test is left out
+
+
+def test_contradictions_count_once_each_however_many_said_so():
+    said = Answers(np.array([[0, 1, 2]] * 3, np.int32), np.array([0, 0, 1], np.int32))
+    assert deep_metric.as_triplets(said).responses.tolist() == [0, 0, 1]
+    assert sorted(deep_metric.as_triplets(said, each_once=True).responses.tolist()) == [0, 1]
+
+
 def test_unseen_triplets_are_in_no_training_query():
     plan = plan_of(dml_food73)
     made = dml_food73.materials(plan, 0)
@@ -58,15 +81,6 @@ def test_unseen_triplets_are_in_no_training_query():
     assert len(unseen) > 70_000
     assert not any((r, *sorted(pair)) in seen for r, *pair in unseen)
     assert set(made.measures) == {"triplet_accuracy", "unseen_triplet_accuracy", "sweet_savory_purity"}
-
-
-def test_a_claim_needs_trials_and_an_interval():
-    above = paired_difference(np.arange(6) + 1.0, np.zeros(6))
-    unsure = paired_difference([3.0, -2.0, 3.0, -2.0, 0.5], np.zeros(5))
-    below = paired_difference(np.zeros(6), np.arange(6) + 1.0)
-    few = paired_difference([1.0, 2.0], [0.0, 0.0])
-    verdicts = [deep_metric.verdict(d) for d in ([above], [above, unsure], [above, below], [few])]
-    assert verdicts == [True, None, False, None]
 
 
 def test_methods_are_compared_at_equal_triplets_and_at_equal_queries():

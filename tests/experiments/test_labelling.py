@@ -12,10 +12,10 @@ from infonn.experiments.paper.labelling import (
     labels_table,
     labels_to,
     median_labels_to,
+    not_below,
     outperforms,
     strategy_named,
     target_claim,
-    within,
 )
 from infonn.experiments.sweep import run_experiment
 from infonn.experiments.table import EXPERIMENTS, experiment_named
@@ -46,16 +46,16 @@ def test_labels_to_a_target_count_the_first_ones():
 
 
 def test_claims_follow_from_the_curves():
-    curves = [curve("good", t, [0.5, 0.8 + t / 100, 0.9]) for t in range(4)]
-    curves += [curve("bad", t, [0.5, 0.7 + t / 100, 0.8]) for t in range(4)]
+    curves = [curve("good", t, [0.5, 0.8 + t / 100, 0.9]) for t in range(5)]
+    curves += [curve("bad", t, [0.5, 0.7 + t / 100, 0.8]) for t in range(5)]
     difference = compare(curves, RECIPE, "good", "bad")
     assert difference.mean == pytest.approx(0.1)
     assert outperforms(curves, RECIPE, "good", ["bad"])[0] is True
     assert outperforms(curves, RECIPE, "bad", ["good"])[0] is False
     assert outperforms(curves, RECIPE, "good", ["bad", "missing"])[0] is None
-    assert outperforms(curves[:1] + curves[4:5], RECIPE, "good", ["bad"])[0] is None  # one trial cannot tell
-    assert within(curves, RECIPE, "good", "bad", 0.11)[0] is True
-    assert within(curves, RECIPE, "good", "bad", 0.05)[0] is False
+    assert outperforms(curves[:1] + curves[5:6], RECIPE, "good", ["bad"])[0] is None  # one trial cannot tell
+    assert not_below(curves, RECIPE, "bad", "good", 0.11)[0] is True
+    assert not_below(curves, RECIPE, "bad", "good", 0.05)[0] is False
     assert target_claim(curves, RECIPE, 0.75, 45, "x", "text").holds is True
     assert target_claim(curves, RECIPE, 0.95, 200, "x", "text").holds is False
     assert "never" in labels_table(curves, (0.75, 0.95))
@@ -129,6 +129,14 @@ def test_mnist_runs_under_both_recipes_and_goes_on_from_what_is_finished(tiny, t
     assert (tmp_path / "accuracy.png").exists()
     again = miniature(mnist.EXPERIMENT, tmp_path, **settings)
     assert again["curves"] == results["curves"]
+
+
+def test_few_labels_are_trained_on_for_as_many_steps_as_many():
+    piece, official = (cifar10.SVHN.settings(preset) for preset in ("paper", "official"))
+    assert piece["recipes"] == (cifar10.FEW,)
+    recipe = cifar10.few_pictures(piece["steps"])
+    assert recipe.n_steps(100) == recipe.n_steps(500) == 600
+    assert official["recipes"] == (labelling.STRONG,)  # the paper's sizes keep the recipe of CIFAR-10
 
 
 def test_cifar10_shares_its_first_network_between_methods(tiny, tmp_path, monkeypatch):

@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 
 from infonn.errors import InfonnError
-from infonn.experiments.planning import ACTIVE, MEASURE, RANDOM, Wanted, counts_of, estimate, run_plan, saving
+from infonn.experiments.planning import (
+    ACTIVE,
+    MEASURE,
+    RANDOM,
+    Wanted,
+    counts_of,
+    estimate,
+    gain_at,
+    plan_paces,
+    run_plan,
+    saving,
+)
 from infonn.experiments.trial import Curve
 
 
@@ -52,6 +63,26 @@ def test_trials_end_at_the_target_and_repeat_with_the_seed() -> None:
 def test_no_trial_is_begun_when_the_time_is_over() -> None:
     wanted = Wanted(n_items=8, n_dims=1, candidates=2, noise=0.0, target=0.7)
     assert {c.trial for c in run_plan(wanted, trials=50, seconds=0.0)} == {0}
+
+
+def test_the_gain_of_100_more_answers_falls_along_the_curve() -> None:
+    rising = [curve(ACTIVE, [0.5 + 0.4 * (1 - math.exp(-i / 6)) for i in range(30)]) for _ in range(3)]
+    early, late = (gain_at([*rising, curve(RANDOM, [0.5] * 9)], ACTIVE, n) for n in (60, 300))
+    assert early is not None
+    assert late is not None
+    assert early.expected > late.expected
+    assert early.low <= early.expected <= early.high
+    never = gain_at(rising, ACTIVE, math.inf)  # the target was not reached: from the last point on
+    assert never is not None
+    assert never.n_answers == 310
+
+
+def test_every_length_that_the_items_allow_has_its_pace() -> None:
+    wanted = Wanted(n_items=6, n_dims=1, candidates=2)
+    measured = plan_paces(wanted)
+    assert [pace.candidates for pace in measured] == [2, 3, 4, 5]
+    assert all(pace.nats > 0 and not pace.recorded for pace in measured)
+    assert measured == plan_paces(wanted)
 
 
 @pytest.mark.parametrize(

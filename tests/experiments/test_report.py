@@ -9,11 +9,21 @@ from typer.testing import CliRunner
 from infonn.cli.main import app
 from infonn.errors import DataError
 from infonn.experiments.report.chapters import chapters_of
-from infonn.experiments.report.evidence import evidence_tables, last_values, verdict_of
+from infonn.experiments.report.evidence import (
+    evidence_tables,
+    last_values,
+    moved_by_a_second_run,
+    resolution,
+    tally,
+    verdict_of,
+    what_would_decide,
+)
 from infonn.experiments.report.markdown import render_markdown
 from infonn.experiments.report.page import render_page
 from infonn.experiments.report.paper import PAPER
-from infonn.experiments.report.results import read_results
+from infonn.experiments.report.results import judge_again, read_results
+from infonn.experiments.report.sentences import SENTENCES
+from infonn.experiments.report.telling import TELLING
 from infonn.experiments.report.write import markdown_of
 from infonn.experiments.table import EXPERIMENTS
 from infonn.experiments.trial import Curve
@@ -51,6 +61,29 @@ def test_every_published_result_has_a_name_and_figures() -> None:
         assert name in EXPERIMENTS
         assert list((ROOT / "docs" / "images" / "paper" / name).glob("*")), f"infonn report draws {name}"
         assert result.curves
+
+
+def test_published_claims_are_what_the_code_says_of_the_curves(tmp_path) -> None:
+    """When this fails: run `infonn report --judge` and commit results/ with docs/paper.md."""
+    results = tmp_path / "results"
+    for path in (ROOT / "results").glob("*/results.json"):
+        (results / path.parent.name).mkdir(parents=True)
+        (results / path.parent.name / path.name).write_bytes(path.read_bytes())
+    assert judge_again(results) == []
+
+
+def test_every_claim_about_the_paper_tests_one_of_its_sentences() -> None:
+    ours = ("a target of ours", "ours", "this package", "Beyond the paper")
+    results = read_results(ROOT / "results")
+    for name, result in results.items():
+        for claim in result.claims:
+            tested = [s for s in SENTENCES if claim in [own for _, own in s.tested_by({name: result})]]
+            assert len(tested) == (claim["where"] not in ours), f"{name}/{claim['id']} tests {len(tested)} sentences"
+
+
+def test_the_figures_that_tell_most_are_of_experiments_that_there_are() -> None:
+    assert len(TELLING) == 10
+    assert {telling.experiment for telling in TELLING} <= set(EXPERIMENTS)
 
 
 def test_every_experiment_of_the_paper_has_a_place_on_the_page() -> None:
@@ -134,6 +167,52 @@ def test_what_was_measured_and_does_not_tell_is_undecided() -> None:
     assert verdict_of({"holds": False, "evidence": "words"}) == "does not hold"
 
 
+def test_an_open_claim_says_how_many_trials_would_decide_it() -> None:
+    open_one = {"mean": 0.1, "low": -0.1, "high": 0.3, "trials": 10}
+    sure = {"mean": 0.5, "low": 0.4, "high": 0.6, "trials": 10}
+    claim = {"holds": None, "evidence": {"a": open_one, "b": sure}}
+    assert what_would_decide(claim, 10) == "About 82 trials would decide it (here 10)."
+    assert what_would_decide({"holds": None, "evidence": {"a": {**open_one, "mean": 0.0}}}, 10).startswith("About more")
+    assert what_would_decide({"holds": None, "evidence": {"a": 0.3}}, 1) == "About 5 trials would decide it (here 1)."
+    assert what_would_decide({"holds": False, "evidence": {"a": open_one}}, 10) == ""
+    assert resolution([claim], 10).startswith("10 trials tell a paired difference of 0.214 from none")
+    assert resolution([claim], 2) == ""
+
+
+def test_a_second_run_of_the_same_seeds_stands_beside_the_first(tmp_path) -> None:
+    keep(tmp_path, "mds-random")
+    other = json.loads((tmp_path / "mds-random" / "results.json").read_text())
+    for entry in other["curves"]:
+        entry["measures"]["tau"][-1] += 0.05 * (entry["method"] == "Random")
+    (tmp_path / "mds-random" / "again.json").write_text(json.dumps(other))
+    result = read_results(tmp_path)["mds-random"]
+    said = moved_by_a_second_run(result.curves, result.again.curves, "a GPU")
+    assert said.startswith("A second run of 3 of these seeds (a GPU) moved the last medians of tau by at most 0.050")
+    assert "(Random: 0.510 and 0.560)" in said
+    assert "by at most 0.050" in render_markdown({"mds-random": result}, {})
+
+
+def test_several_claims_are_summed_up_in_a_word() -> None:
+    held, failed = {"holds": True, "evidence": {}}, {"holds": False, "evidence": {}}
+    undecided = {"holds": None, "evidence": {"mean": 0.1}}
+    assert tally([]) == "not run"
+    assert tally([failed]) == "does not hold"
+    assert tally([held, held]) == "holds (2 tests)"
+    assert tally([held, held, failed, undecided]) == "in part: 2 hold, 1 does not, 1 open"
+    assert tally([undecided, undecided]) == "undecided (2 tests)"
+    assert tally([failed, undecided]) == "no test holds: 1 does not, 1 open"
+
+
+def test_the_printed_page_folds_nothing_away(tmp_path) -> None:
+    keep(tmp_path, "mds-random")
+    results = read_results(tmp_path)
+    assert "<details>" in render_page(results, {})
+    printed = render_page(results, {}, printed=True)
+    assert "<details>" not in printed
+    assert "Twice as many rounds." in printed
+    assert "@page" in printed
+
+
 def test_answers_to_a_target_stand_side_by_side(tmp_path) -> None:
     ours, never = {"median": 40.0, "low": 30.0, "high": None}, dict.fromkeys(("median", "low", "high"))
     evidence = {"target": 0.75, "ratio of medians": 0.5, "Info-NN": ours, "Random": never}
@@ -160,5 +239,6 @@ def test_the_command_writes_page_and_markdown(tmp_path) -> None:
     done = CliRunner().invoke(app, ["report", *map(str, arguments)])
     assert done.exit_code == 0, done.output
     assert "1 claims: holds" in done.output
-    assert (tmp_path / "page" / "index.html").read_text().startswith("<!doctype html>")
+    for name in ("index.html", "print.html"):
+        assert (tmp_path / "page" / name).read_text().startswith("<!doctype html>")
     assert "beyond-nothing" in (tmp_path / "docs" / "paper.md").read_text()

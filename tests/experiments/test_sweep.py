@@ -88,6 +88,29 @@ def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path) -> None:
     assert rest["curves"] == whole["curves"]
 
 
+def test_the_seconds_of_a_killed_run_are_kept(tmp_path, monkeypatch) -> None:
+    clock = iter(range(0, 1000, 10))
+    monkeypatch.setattr("infonn.experiments.curve_file.time.perf_counter", lambda: float(next(clock)))
+    FAIL_AT.append(2)
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(EXPERIMENT, "smoke", folder=tmp_path)  # four curves of ten seconds each
+    FAIL_AT.clear()
+    rest = run_experiment(EXPERIMENT, "smoke", folder=tmp_path, say=silent)  # two more, and ten seconds to write up
+    assert rest["seconds"] == 70
+    assert run_experiment(EXPERIMENT, "smoke", folder=tmp_path, say=silent)["seconds"] == 80
+
+
+def test_a_curve_file_without_seconds_beside_its_curves_is_gone_on_with(tmp_path) -> None:
+    run_experiment(EXPERIMENT, "smoke", folder=tmp_path)
+    path = tmp_path / "curves.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    older = [{key: value for key, value in line.items() if key != "seconds"} for line in lines[:-1]]
+    path.write_text("".join(json.dumps(line) + "\n" for line in [*older, {"seconds": 600.0}]))
+    BUILT.clear()
+    assert run_experiment(EXPERIMENT, "smoke", folder=tmp_path, say=silent)["seconds"] == pytest.approx(600, abs=5)
+    assert not BUILT
+
+
 def test_a_line_that_was_cut_off_is_run_again_and_said(tmp_path) -> None:
     whole = run_experiment(EXPERIMENT, "smoke", folder=tmp_path)
     path = tmp_path / "curves.jsonl"

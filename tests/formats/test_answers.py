@@ -1,7 +1,10 @@
 """Answers leave in every format and come back the same; what is no such file is refused in one sentence."""
 
 import contextlib
+import io
 import json
+import math
+from csv import reader
 
 import numpy as np
 import pytest
@@ -296,3 +299,54 @@ def test_json_lines_may_hold_what_unicode_calls_a_line_end() -> None:
     row = {"answer_id": "a", "question_id": "q", "reference": "soup", "candidates": ["käse", "x"], "response": 0}
     text = json.dumps({**row, "respondent": "anna\u2028b"}, ensure_ascii=False)
     assert csv.read_json_lines(f"{text}\r\n", "s", NAMES)[0].answer.respondent == "anna\u2028b"
+
+
+def plain_pair(**changes) -> Answered:
+    """One answer, changed where a test needs it."""
+    options = tuple(Option(NAMES[item], item) for item in (1, 2))
+    question = Question("q", "s", (0, 1, 2), tuple(NAMES[:3]), options, (0, 1), respondent="p")
+    answer = Answer("a", "q", "p", 1, **changes)
+    return Answered(question, answer)
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "'=1", "''-x", "'quoted'", "plain", "-"])
+def test_cells_that_a_spreadsheet_would_run_are_text_and_come_back_unchanged(name) -> None:
+    names = [name, "b", "c"]
+    options = (Option("b", 1), Option("c", 2))
+    pair = Answered(
+        Question("q", "s", (0, 1, 2), tuple(names), options, (0, 1), respondent=name, score=-1.5),
+        Answer(name, "q", name, 0, response_time_s=-0.5),
+    )
+    text = csv.write_csv(csv.answer_rows([pair], names, set()))
+    cells = list(reader(io.StringIO(text)))[1]
+    assert not any(cell[:1] in tuple("=+-@\t\r") for cell in cells if cell not in ("-1.5", "-0.5"))
+    back = csv.read_csv(text, "s", names)[0]
+    assert (back.answer.id, back.answer.respondent, back.question.names) == (name, name, tuple(names))
+    assert (back.question.score, back.answer.response_time_s) == (-1.5, -0.5)
+
+
+@pytest.mark.parametrize("context", [[1, 2], "text", 7, True])
+def test_point_7_a_context_that_is_no_object_is_refused_and_breaks_no_export(context) -> None:
+    rows = list(csv.answer_rows([plain_pair(context=context)], NAMES, set()))
+    assert json.loads(csv.write_json_lines(rows))["context"] == {"value": context}
+    assert csv.read_csv(csv.write_csv(rows), "s", NAMES)[0].answer.context == {"value": context}
+    row = json.dumps({**rows[0], "context": context})
+    with pytest.raises(DataError, match="`context` is .* it must be an object"):
+        csv.read_json_lines(row, "s", NAMES)
+
+
+def test_point_9_numbers_that_are_none_leave_as_null_and_are_refused_coming_in() -> None:
+    rows = list(csv.answer_rows([plain_pair(context={"x": [math.nan, math.inf, 1.5]})], NAMES, set()))
+    text = csv.write_json_lines(rows)
+    assert json.loads(text, parse_constant=pytest.fail)["context"] == {"x": [None, None, 1.5]}
+    for wrong in (
+        '"context": {"x": NaN}',
+        '"context": {}, "response_time_s": 1e999',
+        '"context": {}, "score": Infinity',
+    ):
+        with pytest.raises(DataError, match="Line 1"):
+            csv.read_json_lines(text.replace('"context": {"x": [null, null, 1.5]}', wrong), "s", NAMES)
+    for column, value in (("response_time_s", "1e999"), ("model_version", "99999999999"), ("score", "-inf")):
+        table = csv.write_csv([{**rows[0], column: value}])
+        with pytest.raises(DataError, match=column):
+            csv.read_csv(table, "s", NAMES)

@@ -5,6 +5,7 @@ import io
 import stat
 import zipfile
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from infonn.errors import DataError
 from infonn.formats import bundle
 from infonn.formats.archives import unpack
 from infonn.formats.media import safe_image, safe_sound
-from infonn.records import Item, StudyRecord
+from infonn.records import Deletion, Item, StudyRecord
 
 names = st.text(alphabet="ab/.\\:é ", min_size=1, max_size=12).map(lambda name: name + ".png")
 
@@ -103,3 +104,25 @@ def test_a_bundle_of_another_format_is_refused() -> None:
         archive.writestr("study.json", '{"format": 99}')
     with pytest.raises(DataError, match="reads format 1"):
         bundle.read(buffer.getvalue())
+
+
+def test_a_bundle_that_unpacks_to_far_more_than_it_is_is_refused() -> None:
+    for name, content in (("study.json", "[" + "[]," * 3_000_000 + "[]]"), ("answers.jsonl", "[]," * 10_000_000)):
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("study.json", "{}") if name != "study.json" else None
+            archive.writestr(name, content)
+        with pytest.raises(DataError, match="that is more than is taken"):
+            bundle.read(buffer.getvalue())
+
+
+def test_a_bundle_of_features_that_pack_well_is_read() -> None:
+    features = np.zeros((1_000, 2_000))
+    items = [Item(str(i)) for i in range(1_000)]
+    data = bundle.write(bundle.Bundle(StudyRecord("s", {"study": {"name": "s"}}), items, features))
+    assert bundle.read(data).features.shape == features.shape
+
+
+def test_a_bundle_says_what_was_deleted() -> None:
+    data = bundle.write(bundle.Bundle(StudyRecord("s", {}), [Item("a")], deletions=[Deletion(7.0, 3)]))
+    assert bundle.read(data).deletions == [Deletion(7.0, 3)]

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from infonn.errors import DataError, TrainingError, UnknownNameError
+from infonn.learners.networks import stacks
 from infonn.learners.networks.bodies import FromModule, FullyConnected
 from infonn.learners.networks.losses import Hinge, Likelihood
 from infonn.learners.networks.network import Network, _own_answers, fit_stack, network
@@ -192,6 +193,75 @@ def test_validation_triplets_pick_the_epoch(rng):
         learner = Network(features, (6, 3), epochs=80, learning_rate=0.02, validation=validation)
         scores.append(accuracy(learner.fit(wrong, np.random.default_rng(0)).embedding, answers))
     assert scores[1] > scores[0]
+
+
+def test_looked_up_pairs_pick_the_epoch_that_distances_pick(rng):
+    features = [items(rng) for _ in range(2)]
+    answers = [answers_of(each, 20, rng) for each in features]
+    few = [split_into_triplets(answers_of(each, n, rng)) for each, n in zip(features, (60, 40))]
+    many = [np.tile(rows, (n, 1)) for rows, n in zip(few, (5, 4))]  # more triplets than pairs of items: looked up
+    assert min(map(len, many)) >= N_ITEMS**2 > max(map(len, few))
+    fits = []
+    for validation in (few, many):
+        learners = [
+            Network(f, (6, 3), epochs=40, learning_rate=0.02, validation=v) for f, v in zip(features, validation)
+        ]
+        rngs = [np.random.default_rng(i) for i in range(2)]
+        fits.append([belief.embedding for belief in fit_stack(learners, answers, rngs, [None, None])])
+    np.testing.assert_array_equal(fits[0], fits[1])
+
+
+# --- steps on a GPU --------------------------------------------------------------------------------
+
+
+def step_and_batch(rng, device="cpu"):
+    body, features = FullyConnected((6, 3)), items(rng)
+    inputs = torch.tensor(features, dtype=torch.float32, device=device).expand(2, -1, -1)
+    weights = [body.initial((N_FEATURES,), np.random.default_rng(i)) for i in range(2)]
+    lapse = torch.zeros(2, device=device)
+    step = stacks._Step(stacks.Stack(body, weights, device, "float32"), Hinge(), inputs, lapse, np.array([0.01, 0.02]))
+    data = stacks._Data(Hinge(), [answers_of(features, n, np.random.default_rng(n)) for n in (20, 15)], inputs)
+    return step, data.batches(16, [np.random.default_rng(i) for i in range(2)])
+
+
+def test_a_step_that_cannot_be_recorded_is_done_all_the_same(rng, monkeypatch, caplog):
+    def break_down(self, batch):
+        self.step(batch)  # changes weights, which must not count
+        raise RuntimeError("no such device")
+
+    monkeypatch.setattr(stacks._Recorded, "_record", break_down)
+    plain, batches = step_and_batch(np.random.default_rng(0))
+    recorded, _ = step_and_batch(np.random.default_rng(0))
+    steps = stacks._Recorded(recorded)
+    for batch in batches:
+        torch.testing.assert_close(steps(batch), plain(batch), rtol=0, atol=0)
+    torch.testing.assert_close(recorded.stack.numbers, plain.stack.numbers, rtol=0, atol=0)
+    assert caplog.text.count("no such device") == 1
+
+
+def test_a_batch_takes_the_numbers_of_another_in_place(rng):
+    _, batches = step_and_batch(rng)
+    places = batches[0].copy()
+    places.fill(batches[1])
+    for name in ("queries", "present", "active"):
+        torch.testing.assert_close(getattr(places, name), getattr(batches[1], name))
+    assert not torch.equal(places.queries, batches[0].queries)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_recorded_steps_are_those_done_one_by_one_and_repeat(rng):
+    runs = []
+    for record in (False, True, True):
+        step, batches = step_and_batch(np.random.default_rng(0), "cuda")
+        steps = stacks._Recorded(step) if record else step
+        with stacks._repeatable(True):
+            for _ in range(20):
+                for batch in batches:
+                    steps(batch)
+        assert not record or not steps.refused
+        runs.append(step.stack.numbers.clone())
+    torch.testing.assert_close(runs[1], runs[0], rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(runs[2], runs[1], rtol=0, atol=0)
 
 
 # --- new items, modules, files ---------------------------------------------------------------------

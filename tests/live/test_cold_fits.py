@@ -67,7 +67,7 @@ def test_a_process_that_dies_is_a_problem_and_the_next_report_is_made(storage, a
 
 def test_what_cannot_be_reported_is_said(storage, aside) -> None:
     study = load_study(storage, "s")
-    storage.change_study("s", spec={**storage.study("s").spec, "learner": {"name": "mds", "step": -1.0}})
+    storage.change_study("s", lambda spec: {**spec, "learner": {"name": "mds", "step": -1.0}})
     aside.start(study, 0)
     made = wait_for(aside)
     assert "step must be above 0" in made.problem

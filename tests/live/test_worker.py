@@ -363,7 +363,7 @@ def test_an_error_is_noted_and_taken_back_when_it_is_over(caplog) -> None:
         assert not worker.turn()
     assert "could not be fitted" in storage.notes("s")["error"]
     assert 'study "s" could not be fitted' in caplog.text
-    storage.change_study("s", spec={**storage.study("s").spec, "learner": {"name": "mds"}})
+    storage.change_study("s", lambda spec: {**spec, "learner": {"name": "mds"}})
     worker._retry_at.clear()
     settle(worker)
     assert "error" not in storage.notes("s")

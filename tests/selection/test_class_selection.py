@@ -10,9 +10,18 @@ from infonn.maths.information import mutual_information
 from infonn.maths.joint import conditional_information, empty_joint, extended
 from infonn.maths.responses import ResponseSettings
 from infonn.queries import Answers, no_answers
+from infonn.selection import class_batches
 from infonn.selection import class_strategies as strategies
-from infonn.selection.class_batches import Clustered, badge_seeds, best_of_groups, k_means, majority, typical_items
-from infonn.selection.class_predictions import ClassDistanceNoise
+from infonn.selection.class_batches import (
+    Clustered,
+    badge_seeds,
+    best_of_groups,
+    k_means,
+    majority,
+    pseudo_label_picks,
+    typical_items,
+)
+from infonn.selection.class_predictions import ClassDistanceNoise, PlaceDraws, fitted_response
 from infonn.tasks.labels import LabelTask
 
 N_ITEMS, N_CLASSES = 120, 4
@@ -29,12 +38,16 @@ def situation(rng) -> Situation:
     queries = np.full((16, 4), -1, np.int32)
     queries[:, 0] = labelled
     answers = Answers(queries, truth[labelled].astype(np.int32), "label")
-    belief = Belief(embedding, class_log_probs=log_probs)
-    pool = LabelTask(N_ITEMS, [f"c{i}" for i in range(N_CLASSES)]).propose(belief, answers, rng)
+    belief = Belief(embedding, embedding + rng.normal(0, 0.5, (25, N_ITEMS, 5)), log_probs)
+    task = LabelTask(N_ITEMS, [f"c{i}" for i in range(N_CLASSES)])
+    pool = task.completed(task.propose(belief, answers, rng), belief, answers)
     return Situation(pool, belief, answers)
 
 
-ALL = ["info_nn", "entropy", "margin", "bald", "batch_bald", "power_bald", "k_center", "badge", "typicality"]
+ALL = [
+    *("info_nn", "entropy", "margin", "bald", "batch_bald", "power_bald", "k_center", "badge", "typicality"),
+    *("epig", "epig_pseudo", "info_nn_draws", "margin_spread", "default"),
+]
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -48,7 +61,9 @@ def test_batches_are_distinct_rows_of_the_pool_and_repeat_with_the_seed(situatio
     assert rows.tolist() == strategy.select(situation, size, np.random.default_rng(1)).tolist()
 
 
-@pytest.mark.parametrize("name", ["entropy", "margin", "bald", "batch_bald", "power_bald", "badge"])
+@pytest.mark.parametrize(
+    "name", ["entropy", "margin", "bald", "batch_bald", "power_bald", "badge", "epig", "margin_spread"]
+)
 def test_rules_on_class_probabilities_say_so_when_there_are_none(situation, name, rng):
     bare = Situation(situation.pool, Belief(situation.belief.embedding), situation.answers)
     with pytest.raises(NeedsDrawsError, match="class probabilities"):
@@ -135,6 +150,14 @@ def test_all_pairs_are_for_few_items(situation, rng):
     distances = [np.linalg.norm(embedding[i] - embedding[j]) for i in range(N_ITEMS) for j in range(i)]
     assert published.response.mu == pytest.approx(max(distances), rel=1e-5)
     assert published.sigma == pytest.approx(np.std(distances, ddof=1), rel=1e-4)
+
+
+def test_nearest_pairs_are_those_that_queries_compare(situation, rng):
+    prediction = ClassDistanceNoise(pairs="nearest")(situation, rng)
+    embedding = situation.belief.embedding.astype(float)
+    distances = np.array([[np.linalg.norm(embedding[q[0]] - embedding[c]) for c in q[1:]] for q in situation.pool])
+    assert prediction.sigma == pytest.approx(distances.std(ddof=1), rel=1e-4)
+    assert prediction.response.mu == pytest.approx(np.median(distances.min(axis=1)) ** 2, rel=1e-4)
 
 
 # --- batches -----------------------------------------------------------------------------------------
@@ -235,3 +258,158 @@ def test_typical_items_are_dense_ones_of_clusters_without_a_label(rng):
         cluster = np.arange(30) + 30 * (int(item) // 30)
         spread = [np.sort(np.linalg.norm(embedding[cluster] - embedding[i], axis=1))[:21].mean() for i in cluster]
         assert spread[int(item) % 30] == pytest.approx(min(spread), rel=0.02)
+
+
+# --- what labels tell of other labels ------------------------------------------------------------------
+
+
+def listed_epig(probs, targets, weights):
+    """Mutual information with each target's label by listing all pairs of labels."""
+    found = np.zeros(probs.shape[1])
+    for i in range(probs.shape[1]):
+        for j in range(targets.shape[1]):
+            joint = np.einsum("s,sa,sb->ab", weights, probs[:, i], targets[:, j])
+            apart = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+            found[i] += (joint * np.log(joint / apart)).sum() / targets.shape[1]
+    return found
+
+
+def test_epig_is_the_information_about_the_labels_of_the_pool(situation):
+    _, scores = strategies.epig(n_targets=1000).select_with_scores(situation, 3, np.random.default_rng(0))
+    probs = np.exp(situation.belief.class_log_probs[:, situation.pool[:, 0]].astype(float))
+    np.testing.assert_allclose(scores, listed_epig(probs, probs, np.full(25, 1 / 25)), atol=1e-5)
+
+
+def test_epig_looks_at_few_of_a_large_pool(situation):
+    rows, scores = strategies.epig(candidates=10).select_with_scores(situation, 10, np.random.default_rng(0))
+    assert np.isfinite(scores).sum() == 10
+    assert np.isfinite(scores[rows]).all()
+    with pytest.raises(ValueError, match="both are at least 1"):
+        strategies.epig(candidates=0)
+
+
+def test_pseudo_labels_are_drawn_and_draws_count_by_how_they_foresaw_them(rng):
+    probs = rng.dirichlet(np.ones(3), (20, 12)).astype(np.float32)
+    targets = rng.dirichlet(np.ones(3), (20, 5)).astype(np.float32)
+    picks = pseudo_label_picks(probs, targets, 4, 2, np.random.default_rng(5))
+    again, plain = np.random.default_rng(5), [0]
+    weights = [np.full(20, 1 / 20), np.full(20, 1 / 20)]
+    for _ in range(3):
+        uniform = again.random((2, 1))[:, 0]
+        gains = np.zeros(12)
+        for world in range(2):
+            likely = probs[:, plain[-1]].astype(float)
+            chances = np.cumsum(weights[world] @ likely)
+            label = int((uniform[world] * chances[-1] > chances).sum())
+            weights[world] = weights[world] * likely[:, label]
+            weights[world] /= weights[world].sum()
+            gains += listed_epig(probs.astype(float), targets.astype(float), weights[world]) / 2
+        gains[plain] = -1
+        plain.append(int(np.argmax(gains)))
+    assert picks.tolist() == plain
+
+
+def test_pseudo_labels_avoid_copies_that_epig_would_take(rng):
+    base = rng.dirichlet(np.full(2, 0.3), (60, 1)).astype(np.float32)
+    other = rng.dirichlet(np.full(2, 0.6), (60, 1)).astype(np.float32)
+    probs = np.concatenate([base, base, base, other], axis=1)  # three copies, and something else
+    assert pseudo_label_picks(probs, probs[:, [0, 3]], 2, 20, rng).tolist() == [0, 3]
+
+
+# --- drawn places --------------------------------------------------------------------------------------
+
+
+def test_info_nn_on_draws_is_the_information_under_drawn_distances(situation, rng):
+    _, scores = strategies.info_nn_draws().select_with_scores(situation, 3, rng)
+    prediction = PlaceDraws()(situation, rng)
+    draws = situation.belief.draws
+    for row in range(0, len(situation.pool), 19):
+        item, *candidates = situation.pool[row]
+        probs = []
+        for drawn in draws:
+            weights = [
+                (((drawn[item] - drawn[c]) ** 2).sum() + prediction.response.mu) ** -prediction.response.sharpness
+                for c in candidates
+            ]
+            probs.append(np.array(weights) / sum(weights))
+        mean = np.mean(probs, axis=0)
+        plain = -(mean * np.log(mean)).sum() + np.mean([(p * np.log(p)).sum() for p in probs])
+        assert scores[row] == pytest.approx(plain, abs=1e-5)
+
+
+def test_info_nn_on_draws_needs_draws(situation, rng):
+    bare = Situation(situation.pool, Belief(situation.belief.embedding), situation.answers)
+    with pytest.raises(NeedsDrawsError, match="bayes_logistic"):
+        strategies.info_nn_draws().select(bare, 3, rng)
+
+
+def test_the_response_is_the_one_that_foresees_the_labels_best(rng):
+    classes = np.repeat([0, 1, 2], 10)
+    clear = 20.0 * np.eye(3)[classes] + rng.normal(0, 1, (30, 3))
+    mixed = rng.normal(0, 1, (30, 3))
+    assert fitted_response(clear, classes).sharpness > fitted_response(mixed, classes).sharpness
+    alone = fitted_response(mixed[:3], np.array([0, 1, 2]))  # no class has a second item
+    assert alone.mu > 0
+    assert fitted_response(mixed[:1], np.array([0])).mu > 0
+
+
+# --- spread, and what comes first ----------------------------------------------------------------------
+
+
+def test_a_spread_batch_has_no_two_copies(rng):
+    places = rng.normal(0, 10, (5, 3))
+    embedding = np.repeat(places, 8, axis=0)  # eight copies of each
+    logits = np.repeat(np.arange(5) / 10, 8)
+    log_probs = np.log(np.stack([0.5 + logits / 10, 0.5 - logits / 10], axis=1))[None]
+    queries = np.full((40, 3), -1, np.int32)
+    queries[:, 0] = np.arange(40)
+    copies = Situation(queries, Belief(embedding, class_log_probs=log_probs), no_answers(2, "label"))
+    assert {int(row) // 8 for row in strategies.margin().select(copies, 5, rng)} == {0}
+    assert {int(row) // 8 for row in strategies.margin_spread().select(copies, 5, rng)} == {0, 1, 2, 3, 4}
+
+
+def test_the_default_starts_with_typical_items_and_goes_on_with_margin(situation):
+    enough = strategies.default(n_classes=2).select(situation, 3, np.random.default_rng(0))  # 16 labels: too few
+    typical = strategies.typicality().select(situation, 3, np.random.default_rng(0))
+    assert enough.tolist() == typical.tolist()
+    labelled = np.arange(40)
+    queries = np.full((40, 4), -1, np.int32)
+    queries[:, 0] = labelled
+    more = Situation(
+        situation.pool[situation.pool[:, 0] >= 40],
+        situation.belief,
+        Answers(queries, (labelled % N_CLASSES).astype(np.int32), "label"),
+    )
+    rows = strategies.default(N_CLASSES).select(more, 3, np.random.default_rng(0))
+    assert rows.tolist() == strategies.margin().select(more, 3, np.random.default_rng(0)).tolist()
+    many_classes = strategies.default(n_classes=11).select(more, 3, np.random.default_rng(0))
+    assert many_classes.tolist() == strategies.typicality().select(more, 3, np.random.default_rng(0)).tolist()
+
+
+# --- pools of any size ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_nothing_is_chosen_where_nothing_is_wanted(situation, name, rng):
+    assert len(getattr(strategies, name)().select(situation, 0, rng)) == 0
+
+
+@pytest.mark.parametrize("name", ["info_nn", "info_nn_draws"])
+def test_a_pool_without_candidates_gets_them_when_they_are_needed(situation, name):
+    bare = situation.pool.copy()
+    bare[:, 1:] = -1
+    without = Situation(bare, situation.belief, situation.answers)
+    strategy = getattr(strategies, name)()
+    rows, scores = strategy.select_with_scores(situation, 5, np.random.default_rng(0))
+    same, again = strategy.select_with_scores(without, 5, np.random.default_rng(0))
+    np.testing.assert_allclose(again, scores, atol=1e-6)
+    assert same.tolist() == rows.tolist()
+
+
+def test_typical_items_of_a_large_pool_are_sought_in_a_sample(rng, monkeypatch):
+    monkeypatch.setattr(class_batches, "TYPICAL_ITEMS", 50)
+    embedding = np.concatenate([centre + rng.normal(0, 1, (300, 2)) for centre in ([0, 0], [50, 0], [0, 50])])
+    chosen = typical_items(embedding, np.arange(900), np.empty(0, np.int64), 3, rng)
+    assert {int(i) // 300 for i in chosen} == {0, 1, 2}
+    many = typical_items(embedding, np.arange(900), np.empty(0, np.int64), 60, rng)
+    assert len(set(many.tolist())) == 60

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from infonn import Belief, Strategy, create_study, load_study, register_learner, register_strategy
-from infonn.errors import StudyError, UnknownNameError
+from infonn.errors import MissingPartError, StudyError, UnknownNameError
 from infonn.selection.batches import best
 from infonn.specs import registry
 from infonn.specs.build import open_storage
@@ -114,3 +114,11 @@ def test_a_pool_of_ones_own_is_all_that_is_asked() -> None:
     pool = np.array([[0, 1, 2, 3], [4, 1, 2, 3]])
     study = create_study(NAMES, pool=pool)
     assert {tuple(question.query) for question in study.ask(5)} == {(0, 1, 2, 3), (4, 1, 2, 3)}
+
+
+def test_a_part_of_a_package_that_is_not_there_says_so(monkeypatch) -> None:
+    monkeypatch.setitem(registry.NEIGHBOURS, ("Learner", "elsewhere"), "no_such_package.adapter:part")
+    with pytest.raises(MissingPartError, match='Learner "elsewhere:X" needs no_such_package, which is not installed'):
+        create_study(NAMES, learner="elsewhere:X")
+    with pytest.raises(UnknownNameError, match='"nowhere:X" is unknown'):
+        create_study(NAMES, learner="nowhere:X")

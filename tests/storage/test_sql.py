@@ -30,6 +30,7 @@ def test_a_script_and_another_process_share_one_study(database_url) -> None:
 
 def test_what_is_acknowledged_is_on_disk_and_synced(tmp_path) -> None:
     storage = SqlStorage(f"sqlite:///{tmp_path}/x.db")
+    storage.setting("key", "value")
     with storage.database.read() as connection:
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL

@@ -19,9 +19,13 @@ def answers_of(items, classes, width=3):
     return Answers(queries, np.array(classes, np.int32), "label")
 
 
+def completed(task, belief, answers, rng):
+    return task.completed(task.propose(belief, answers, rng), belief, answers)
+
+
 def test_candidates_are_the_nearest_labelled_items_of_the_nearest_classes(rng):
     task = LabelTask(10, CLASSES, candidates=2)
-    pool = task.propose(Belief(LINE), answers_of([0, 2, 5, 9], [0, 0, 1, 2], 2), rng)
+    pool = completed(task, Belief(LINE), answers_of([0, 2, 5, 9], [0, 0, 1, 2], 2), rng)
     by_item = {row[0]: row[1:] for row in pool.tolist()}
     assert sorted(by_item) == [1, 3, 4, 6, 7, 8]
     assert by_item[3] == [2, 5]
@@ -30,14 +34,14 @@ def test_candidates_are_the_nearest_labelled_items_of_the_nearest_classes(rng):
 
 
 def test_classes_without_a_label_leave_padding(rng):
-    pool = LabelTask(10, CLASSES).propose(Belief(LINE), answers_of([0, 9], [0, 2]), rng)
+    pool = completed(LabelTask(10, CLASSES), Belief(LINE), answers_of([0, 9], [0, 2]), rng)
     assert pool.shape == (8, 4)
     assert (pool[:, 3] == -1).all()
     assert (pool[:, 1:3] >= 0).all()
 
 
 def test_without_any_label_every_item_is_proposed_bare(rng):
-    pool = LabelTask(10, CLASSES).propose(Belief(LINE), no_answers(3, "label"), rng)
+    pool = completed(LabelTask(10, CLASSES), Belief(LINE), no_answers(3, "label"), rng)
     assert pool[:, 0].tolist() == list(range(10))
     assert (pool[:, 1:] == -1).all()
 
@@ -49,37 +53,38 @@ def test_a_query_compares_no_more_classes_than_there_are():
 def test_a_thousand_classes(rng):
     embedding = rng.normal(size=(3000, 4))
     task = LabelTask(3000, tuple(map(str, range(1000))))
-    pool = task.propose(Belief(embedding), answers_of(np.arange(1500), np.arange(1500) % 1000), rng)
+    pool = completed(task, Belief(embedding), answers_of(np.arange(1500), np.arange(1500) % 1000), rng)
     assert pool.shape == (1500, 4)
     assert all(len(set((row[1:] % 1000).tolist())) == 3 for row in pool)
 
 
 def test_options_are_all_classes_with_the_item_that_stands_for_each(rng):
     task = LabelTask(10, CLASSES, candidates=2)
-    pool = task.propose(Belief(LINE), answers_of([0, 5, 9], [0, 1, 2], 2), rng)
-    options = task.options(pool[pool[:, 0] == 6][0])
+    labels = answers_of([0, 5, 9], [0, 1, 2], 2)
+    pool = completed(task, Belief(LINE), labels, rng)
+    options = task.options(pool[pool[:, 0] == 6][0], task.examples(Belief(LINE), labels))
     assert [option.label for option in options] == list(CLASSES)
     assert [option.item for option in options] == [0, 5, 9]  # those beyond the candidates too
 
 
-def test_an_item_never_stands_for_itself(rng):
+def test_an_item_never_stands_for_itself():
     task = LabelTask(10, CLASSES, candidates=2)
-    task.propose(Belief(LINE), answers_of([0, 5, 9], [0, 1, 1], 2), rng)
-    assert [option.item for option in task.options(np.array([5, -1, -1]))] == [0, 9, None]
+    examples = task.examples(Belief(LINE), answers_of([0, 5, 9], [0, 1, 1], 2))
+    assert [option.item for option in task.options(np.array([5, -1, -1]), examples)] == [0, 9, None]
 
 
 def test_a_stored_model_is_enough_for_examples():
     task = LabelTask(10, CLASSES, candidates=2)
-    task.recall({"embedding": LINE})  # of a study that has no labels yet
-    assert [option.item for option in task.options(np.array([4, -1, -1]))] == [None, None, None]
-    task.recall({"embedding": LINE, "labelled": np.array([[0, 0], [5, 1], [9, 1]])})
-    assert [option.item for option in task.options(np.array([4, -1, -1]))] == [0, 5, None]
+    nothing = task.examples_of_model({"embedding": LINE})  # of a study that has no labels yet
+    assert [option.item for option in task.options(np.array([4, -1, -1]), nothing)] == [None, None, None]
+    known = task.examples_of_model({"embedding": LINE, "labelled": np.array([[0, 0], [5, 1], [9, 1]])})
+    assert [option.item for option in task.options(np.array([4, -1, -1]), known)] == [0, 5, None]
 
 
-def test_the_last_label_of_an_item_counts(rng):
+def test_the_last_label_of_an_item_counts():
     task = LabelTask(10, CLASSES, candidates=2)
-    task.propose(Belief(LINE), answers_of([0, 5, 5], [0, 1, 2], 2), rng)
-    assert task.options(np.array([6, 5, 0]))[2].item == 5
+    examples = task.examples(Belief(LINE), answers_of([0, 5, 5], [0, 1, 2], 2))
+    assert task.options(np.array([6, 5, 0]), examples)[2].item == 5
 
 
 def test_first_queries_are_distinct_items_or_the_given_ones(rng):

@@ -19,7 +19,7 @@ class Site:
     """A server with an owner."""
 
     def __init__(self, storage=None, limits=NO_LIMITS) -> None:
-        self.storage = storage or MemoryStorage()
+        self.storage, self.limits = storage or MemoryStorage(), limits
         self.token = first_owner_token(self.storage)
         self.app = create_app(self.storage, "https://study.example", limits)
         self.client = TestClient(self.app, "https://study.example", raise_server_exceptions=False)

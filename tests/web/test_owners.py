@@ -73,7 +73,7 @@ def test_a_study_is_created_from_json_and_has_a_link(site) -> None:
             'Did you mean "info_nn"',
         ),
         ({"study": {"name": "s"}, "items": ["a", "b", "c", "d"], "people": {"holdout": 1}}, 'Did you mean "hold_out"'),
-        ({"study": {"name": "s"}, "items": ["a", "b", "c", "d"], "people": {"hold_out": 2.0}}, "from 0.0 to 0.9"),
+        ({"study": {"name": "s"}, "items": ["a", "b", "c", "d"], "people": {"hold_out": 2.0}}, "from 0 to 0.9"),
         (
             {"study": {"name": "s"}, "items": ["a", "b", "c", "d"], "people": {"catch": [{"position": 1}]}},
             "are written as",

@@ -134,7 +134,7 @@ def test_errors_tell_one_sentence_and_the_log_the_rest(caplog) -> None:
 
     site = Site(Broken(), NO_LIMITS)
     with caplog.at_level(logging.ERROR):
-        crash = site.client.get("/api/p/x/questions")
+        crash = site.client.post("/api/p/x/session", json={})
         full = site.client.get("/api/studies", headers=site.owner)
     assert (crash.status_code, full.status_code) == (500, 503)
     assert "secret" not in crash.text + full.text

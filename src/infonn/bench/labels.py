@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
 from statistics import median
 from time import perf_counter
 
@@ -14,10 +16,11 @@ from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
 from infonn.bench.entries import Comparison, peak_mb
 from infonn.contracts.loop import Situation
+from infonn.learners.classifiers.bayes_logistic import BayesLogistic
 from infonn.maths.information import mutual_information
 from infonn.maths.joint import conditional_information, empty_joint, extended, greedy_joint_batch
 from infonn.queries import Answers
-from infonn.selection.class_strategies import info_nn
+from infonn.selection.class_strategies import default, info_nn
 from infonn.tasks.labels import LabelTask
 
 N_ITEMS, N_CLASSES, N_LABELS, N_DIMS = 60_000, 10, 300, 128
@@ -74,7 +77,38 @@ def batchbald_once() -> IntArray:
     return pick_batch(_class_draws(N_ITEMS))
 
 
+def label_ask() -> Comparison:
+    """One label among 20,000 items with 256 features after 100 labels: fit and choose by the defaults."""
+    learner, answers = _features_and_labels(20_000)
+    return Comparison(lambda: ask(learner, answers, 1))
+
+
+def label_ask_1m() -> Comparison:
+    """Ten labels among a million items with 256 features, mapped from a file: fit and choose; and the memory for it."""
+    learner, answers = _features_and_labels(1_000_000)
+    return Comparison(
+        lambda: ask(learner, answers, 10), extra=lambda: {"peak_mb": peak_mb("infonn.bench.labels:ask_1m")}
+    )
+
+
+def ask_1m() -> IntArray:
+    """What `label_ask_1m` measures, for a process of its own."""
+    return ask(*_features_and_labels(1_000_000), 10)
+
+
 # --- what is measured ------------------------------------------------------------------------------------
+
+
+def ask(learner: BayesLogistic, answers: Answers, size: int) -> IntArray:
+    """Fit, and choose items to label next by the default rule."""
+    rng = default_rng(0)
+    belief = learner.fit(answers, rng)
+    unlabelled = np.ones(len(learner.features), bool)
+    unlabelled[answers.queries[:, 0]] = False
+    items = np.flatnonzero(unlabelled)
+    pool = np.full((len(items), 4), -1, np.int32)
+    pool[:, 0] = items
+    return items[default(N_CLASSES).select(Situation(pool, belief, answers), size, rng)]
 
 
 def score_all(belief: Belief, answers: Answers) -> IntArray:
@@ -137,6 +171,27 @@ def _labelled_items(n_items: int) -> tuple[Belief, Answers, IntArray]:
     queries = np.full((N_LABELS, 4), -1, np.int32)
     queries[:, 0] = labelled
     return Belief(embedding), Answers(queries, labels[labelled].astype(np.int32), "label"), labels
+
+
+@lru_cache(maxsize=1)
+def _features_and_labels(n_items: int, n_columns: int = 256, n_labels: int = 100) -> tuple[BayesLogistic, Answers]:
+    """Ten blobs as a learner's features, written to a temporary file piece by piece and mapped from there."""
+    rng = default_rng(0)
+    labels = rng.integers(0, N_CLASSES, n_items)
+    centres = rng.standard_normal((N_CLASSES, n_columns), np.float32)
+    with tempfile.NamedTemporaryFile(suffix=".npy", delete=False) as file:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (n_items, n_columns)}
+        np.lib.format.write_array_header_1_0(file, header)
+        for first in range(0, n_items, 10_000):
+            part = labels[first : first + 10_000]
+            rows = centres[part] + 2 * rng.standard_normal((len(part), n_columns), np.float32)
+            file.write(rows.tobytes())
+    features = np.load(file.name, mmap_mode="r")
+    Path(file.name).unlink()  # the mapping keeps it as long as it is needed
+    labelled = rng.permutation(n_items)[:n_labels]
+    queries = np.full((n_labels, 4), -1, np.int32)
+    queries[:, 0] = labelled
+    return BayesLogistic(features, N_CLASSES), Answers(queries, labels[labelled].astype(np.int32), "label")
 
 
 @lru_cache(maxsize=1)

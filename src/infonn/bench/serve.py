@@ -39,7 +39,7 @@ def bench_serve(
         token, port = reset_owner_token(kept), free_port()
         with server(url, port, folder, workers=1):
             wait_until_up(port)
-            _wait_for_worker(kept, study)
+            wait_for_worker(kept, study)
             plan = Plan("127.0.0.1", port, record.key, people, seconds, think_s)
             crowd = asyncio.run(visit(plan, Crowd()))
             request = urllib.request.Request(
@@ -72,7 +72,7 @@ def bench_serve(
     }
 
 
-def _wait_for_worker(kept: Any, study: str) -> None:
+def wait_for_worker(kept: Any, study: str) -> None:
     """Until a worker has taken the study up and its kernels are compiled, as on a server that has run for a while."""
     end = time.monotonic() + 120
     while time.monotonic() < end:

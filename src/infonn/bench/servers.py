@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+_SECRET = "the secret of servers that last as long as a test"  # so that several share one storage
+
 
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -25,14 +27,20 @@ class Process:
 
     def __init__(self, words: list[str], log: Path, environment: dict[str, str] | None = None) -> None:
         self.words, self.log = words, log
-        self.environment = {**os.environ, **(environment or {})}
+        self.environment = {**os.environ, "INFONN_SECRET": _SECRET, **(environment or {})}
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Self:
         with self.log.open("ab") as out:
             command = [sys.executable, "-m", "infonn", *self.words]
             self.process = subprocess.Popen(
-                command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, env=self.environment, start_new_session=True
+                command,
+                stdout=out,
+                stderr=out,
+                stdin=subprocess.DEVNULL,
+                env=self.environment,
+                cwd=self.log.parent,  # what it writes beside it goes with the folder
+                start_new_session=True,
             )
         return self
 

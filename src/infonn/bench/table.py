@@ -13,6 +13,7 @@ ENTRIES = {
     "info_nn_default": "infonn.bench.information:info_nn_default",
     "info_nn_embedding": "infonn.bench.information:info_nn_embedding",
     "ranking_c4": "infonn.bench.information:ranking_c4",
+    "query_search": "infonn.bench.search:query_search",
     "mds_fit": "infonn.bench.mds:mds_fit",
     "pool_5m": "infonn.bench.pool:pool_5m",
     "dml_stack": "infonn.bench.networks:dml_stack",
@@ -23,6 +24,8 @@ ENTRIES = {
     "joint_batch": "infonn.bench.posterior:joint_batch",
     "label_select": "infonn.bench.labels:label_select",
     "label_select_1m": "infonn.bench.labels:label_select_1m",
+    "label_ask": "infonn.bench.labels:label_ask",
+    "label_ask_1m": "infonn.bench.labels:label_ask_1m",
     "batchbald": "infonn.bench.labels:batchbald",
 }
 

@@ -49,7 +49,7 @@ def demo(
         f"{found['random_accuracy']:.1%} of people's held-out judgements (medians of {trials} trials)."
     )
     console.print(
-        f"Answers to {found['target']:.1%}: Info-NN [bold]{found['active_answers']:.0f}[/bold], "
-        f"random {found['random_answers']:.0f}."
+        f"The median curves reach {found['target']:.1%} after [bold]{found['active_answers']:.0f}[/bold] answers "
+        f"(Info-NN) and {found['random_answers']:.0f} (random)."
     )
     console.print(f"Open [bold]{out / 'report.html'}[/bold] in a browser.")

@@ -20,10 +20,13 @@ app = typer.Typer(
 )
 
 # Each of these has `register(app)`: the groups, in the order in which `infonn --help` shows them.
-GROUPS = ["demo", "run", "compare", "parts", "serve", "study", "label", "plan", "reproduce", "report", "bench"]
+GROUPS = [
+    *("demo", "run", "compare", "parts", "serve", "study", "features", "label", "label_studio", "plan"),
+    *("reproduce", "report", "bench", "doctor"),
+]
 
 # module -> what to install of infonn
-EXTRAS = {"torch": "deep", "psycopg": "postgres", "pyarrow": "parquet", "umap": "maps"}
+EXTRAS = {"torch": "deep", "psycopg": "postgres", "pyarrow": "parquet", "umap": "maps", "ipywidgets": "notebook"}
 
 for _group in GROUPS:
     importlib.import_module(f"infonn.cli.{_group}").register(app)
@@ -31,15 +34,18 @@ for _group in GROUPS:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from infonn import __version__
+        from infonn.cli.doctor import versions
 
-        typer.echo(f"infonn {__version__}")
+        for name, found in versions():
+            typer.echo(f"{name} {found}")
         raise typer.Exit
 
 
 @app.callback()
 def _options(
-    version: bool = typer.Option(False, "--version", help="Show the version.", callback=_show_version, is_eager=True),
+    version: bool = typer.Option(
+        False, "--version", help="Show the versions that a bug report needs.", callback=_show_version, is_eager=True
+    ),
 ) -> None:
     pass
 

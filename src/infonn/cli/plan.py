@@ -18,9 +18,9 @@ def plan(
     dims: Annotated[int, typer.Option(help="In how many ways they differ.", min=1)] = 2,
     candidates: Annotated[int, typer.Option(help="Candidates in a question.", min=2)] = 3,
     noise: Annotated[float, typer.Option(help="Share of answers given at random.")] = 0.1,
-    target: Annotated[float, typer.Option(help="Share of triplets the embedding should order rightly.")] = 0.9,
-    trials: Annotated[int, typer.Option(help="Studies to simulate, if the time allows.", min=1)] = 20,
-    seconds: Annotated[float, typer.Option(help="Begin no further study beyond this time.")] = 45.0,
+    target: Annotated[float, typer.Option(help="Share of triplets the embedding should order correctly.")] = 0.9,
+    trials: Annotated[int, typer.Option(help="How many studies to simulate, if time allows.", min=1)] = 20,
+    seconds: Annotated[float, typer.Option(help="Start no further simulated study after so many seconds.")] = 45.0,
     seed: Annotated[int, typer.Option(help="Same seed, same studies.", min=0)] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the plot and the numbers.")] = Path("runs/plan"),
 ) -> None:
@@ -36,9 +36,12 @@ def plan(
         Wanted,
         counts_of,
         estimate,
+        gain_at,
+        plan_paces,
         run_plan,
         saving,
     )
+    from infonn.live.outlook import gain_sentences, length_sentences
     from infonn.plots.look import save
     from infonn.plots.planning import Trials, draw_plan
 
@@ -48,7 +51,9 @@ def plan(
     counts = {name: counts_of(curves, name, target) for name in (ACTIVE, RANDOM)}
     estimates = {name: estimate(values) for name, values in counts.items()}
     ratio = saving(counts[ACTIVE], counts[RANDOM])
-    title = f"{items} items, {dims} dimensions, {candidates} candidates, {noise:.0%} of answers at random"
+    gain, lengths = gain_at(curves, ACTIVE, estimates[ACTIVE].median), plan_paces(wanted)
+    ways = f"{dims} dimension{'' if dims == 1 else 's'}"
+    title = f"{items} items, {ways}, {candidates} candidates, {noise:.0%} of answers given at random"
     drawn = {
         name: Trials(
             [(curve.queries, curve.measures[MEASURE]) for curve in curves if curve.method == name],
@@ -62,15 +67,21 @@ def plan(
         "learner": curves[0].learner,
         "answers_to_target": {name: vars(value) for name, value in estimates.items()},
         "saving": None if ratio is None else vars(ratio),
+        "gain_of_100_more": None if gain is None else vars(gain),
+        "lengths": [{**vars(pace), "nats_per_minute": pace.nats_per_minute} for pace in lengths],
         "curves": [curve.to_json() for curve in curves],
     }
     write_json(out / "plan.json", summary)
-    console.print(f"[bold]{title}[/bold]: answers until {target:.0%} of all triplets are ordered rightly")
+    console.print(f"[bold]{title}[/bold]: answers until {target:.0%} of all triplets are ordered correctly")
     _show(console, wanted, estimates, len(counts[ACTIVE]))
     if ratio is not None:
         console.print(
             f"{ACTIVE} needs {ratio.ratio:.2f} of random's answers (95 % interval {ratio.low:.2f} to {ratio.high:.2f})."
         )
+    if gain is not None:
+        console.print(" ".join([f"After {gain.n_answers:,} answers:", *gain_sentences(gain)]))
+    for sentence in length_sentences(lengths, candidates):
+        console.print(sentence)
     if len(counts[ACTIVE]) < min(FEWEST, trials):
         console.print(
             f"[yellow]Too few studies for an interval; give it more time: --seconds {3 * seconds:.0f}.[/yellow]"

@@ -21,7 +21,10 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="Seed of the first trial's stream.", min=0)] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda, for learners that use torch.")] = "cpu",
     out: Annotated[Path | None, typer.Option(help="Folder for results; runs/NAME by default (for all: runs).")] = None,
-    processes: Annotated[int, typer.Option(help="Split the trials over this many processes.", min=1)] = 1,
+    processes: Annotated[
+        int,
+        typer.Option(help="Split the trials over so many processes; on a GPU they share it by CUDA MPS.", min=1),
+    ] = 1,
     restart: Annotated[bool, typer.Option("--restart", help="Forget an earlier run in the folder.")] = False,
     show: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
 ) -> None:

@@ -38,7 +38,7 @@ def run(
     from infonn.plots.curves import Line, draw_curves
     from infonn.plots.look import save
     from infonn.specs.settings import read_spec
-    from infonn.storage.jsonl import JournalStorage
+    from infonn.storage.jsonl import JsonlStorage
 
     tables = read_spec(spec)
     name = tables["study"]["name"]
@@ -46,7 +46,7 @@ def run(
     results = folder / "results.jsonl"
     if restart:
         results.unlink(missing_ok=True)
-    storage = JournalStorage(results)
+    storage = JsonlStorage(results)
     try:
         simulation = build_simulation(tables, storage, spec.parent)
         rounds = list(watched(simulation.run(), simulation.rounds + 1, name))

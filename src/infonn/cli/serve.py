@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import os
 import signal
@@ -11,14 +12,19 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from infonn.contracts.storage import LiveStorage
+    from infonn.web.server import Limits
 
 PANEL = "Ask people"
+_RETENTION_S = 3600.0  # how often retention times are looked at
 STORAGE = "sqlite:///infonn.db"
 Storage = Annotated[str, typer.Option("--storage", "-s", help="Where studies are kept.", envvar="INFONN_STORAGE")]
 
@@ -29,6 +35,7 @@ def register(app: typer.Typer) -> None:
 
 
 def serve(
+    context: typer.Context,
     storage: Storage = STORAGE,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)] = 8000,
@@ -37,58 +44,109 @@ def serve(
     proxy: Annotated[bool, typer.Option(help="Trust the client addresses a reverse proxy reports.")] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Two ready studies to look at, kept until you stop.")] = False,
     simulate: Annotated[int, typer.Option(help="Simulated people who answer the demo.", min=0, max=1000)] = 0,
+    config: Annotated[Path | None, typer.Option(help="A serve.toml; what is said here comes before it.")] = None,
+    limit: Annotated[list[str] | None, typer.Option(help="NAME=VALUE, as in [limits] of serve.toml.")] = None,
+    access_log: Annotated[str, typer.Option(help="File for a line per request; - for the output.")] = "",
 ) -> None:
     """Serve studies to people, and fit them as answers arrive."""
-    if demo and storage == STORAGE:
+    from infonn.web.serve_file import KEYS, limits_of, read_serve_file
+
+    said = {key: context.params[key] for key in KEYS}
+    table: dict[str, Any] = {}
+    if config is not None:
+        in_file, table = read_serve_file(config)
+        said |= {key: value for key, value in in_file.items() if _is_default(context, key)}
+    options = Options(**said, limits=limits_of(table, limit or []), demo=demo, simulate=simulate)
+    if demo and options.storage == STORAGE:
         with tempfile.TemporaryDirectory(prefix="infonn-demo-") as folder:
             # A worker for each of the two studies: the digits take longer to fit, and the dishes need not wait.
-            _serve(f"sqlite:///{folder}/demo.db", host, port, 2 * workers, public_url, proxy, demo, simulate)
+            demo_storage = f"sqlite:///{folder}/demo.db"
+            _serve(dataclasses.replace(options, storage=demo_storage, workers=2 * options.workers))
     else:
-        _serve(storage, host, port, workers, public_url, proxy, demo, simulate)
+        _serve(options)
 
 
-def _serve(
-    storage: str, host: str, port: int, workers: int, public_url: str, proxy: bool, demo: bool, simulate: int
-) -> None:
+@dataclass(frozen=True)
+class Options:
+    """How to serve: what was said in the shell and in serve.toml."""
+
+    storage: str
+    host: str
+    port: int
+    workers: int
+    public_url: str
+    proxy: bool
+    access_log: str
+    limits: Limits
+    demo: bool
+    simulate: int
+
+
+def _is_default(context: typer.Context, key: str) -> bool:
+    source = context.get_parameter_source(key)
+    return source is None or source.name in ("DEFAULT", "DEFAULT_MAP")
+
+
+def _serve(options: Options) -> None:
     import socket
 
     import uvicorn
 
     from infonn.errors import InfonnError
+    from infonn.live.secrets import session_secret
     from infonn.specs.build import open_live_storage
     from infonn.web.app import create_app
+    from infonn.web.connections import guarded_protocol
     from infonn.web.security import first_owner_token
 
     _log_plainly()
+    _log_access(options.access_log)
+    _allow_many_connections()
     sys.setswitchinterval(0.0005)  # the thread that holds the writer gets the interpreter back soon
+    storage, host = options.storage, options.host
     opened = open_live_storage(storage)
+    secret = session_secret(storage, opened)
     try:
-        listener = socket.create_server((host, port), backlog=512) if ":" not in host else None
+        listener = socket.create_server((host, options.port), backlog=512) if ":" not in host else None
     except OSError as error:
         reason = str(error.strerror).partition(" (")[0]
-        raise InfonnError(f"Cannot serve at {host}, port {port}: {reason}. --port 0 takes a free one.") from error
-    port = listener.getsockname()[1] if listener is not None else port
-    url = public_url or f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
+        raise InfonnError(
+            f"Cannot serve at {host}, port {options.port}: {reason}. --port 0 takes a free one."
+        ) from error
+    port = listener.getsockname()[1] if listener is not None else options.port
+    url = options.public_url or f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
     token = first_owner_token(opened)
-    app = create_app(opened, url)
+    app = create_app(opened, url, options.limits, secret)
     demos = []
-    if demo:
+    if options.demo:
         from infonn.web.demo import Crowd, add_demos
 
         demos = add_demos(opened)
-    helpers = Helpers(storage, 0 if storage == "memory://" else workers)
-    if storage == "memory://" and workers:
-        helpers.work_in_thread(opened)
-    if demos and simulate:
-        helpers.in_thread(Crowd(opened, demos, simulate).run)
-    _welcome(url, token, [(record.name, f"{url}/s/{record.key}") for record in opened.studies() if not record.archived])
+    beside = Beside(storage, 0 if storage == "memory://" else options.workers)
+    if storage == "memory://" and options.workers:
+        beside.work_in_thread(opened)
+    if demos and options.simulate:
+        beside.in_thread(Crowd(opened, demos, options.simulate).run)
+    beside.in_thread(partial(_forget_expired, opened))
+    links = [(record.name, f"{url}/s/{record.key}") for record in opened.studies() if not record.archived]
+    _welcome(url, storage, token, links)
+    # Behind a proxy all connections have its address, and it is the proxy that has to count them.
+    limits = dataclasses.replace(options.limits, connections_per_client=0) if options.proxy else options.limits
     config = uvicorn.Config(
-        app, host, port, log_level="warning", access_log=False, proxy_headers=proxy, timeout_keep_alive=75
+        app,
+        host,
+        port,
+        log_level="error",  # its warnings are about requests that make no sense, a line for each
+        access_log=False,
+        proxy_headers=options.proxy,
+        timeout_keep_alive=75,
+        http=guarded_protocol(limits),
+        ws="none",
     )
     try:
         uvicorn.Server(config).run(sockets=None if listener is None else [listener])
     finally:
-        helpers.stop()
+        beside.stop()
 
 
 def work(
@@ -116,8 +174,8 @@ def work(
     Worker(open_live_storage(storage), claim_s, fitter=BackgroundFitter(storage)).run(stop)
 
 
-class Helpers:
-    """The worker processes of a server: started again when one dies, stopped with it."""
+class Beside:
+    """What runs beside a server: worker processes, started again when one dies, and threads; stopped with it."""
 
     def __init__(self, storage: str, n_workers: int) -> None:
         self._storage, self._stopping = storage, threading.Event()
@@ -170,17 +228,76 @@ def _stop_with_parent(parent: int, stop: threading.Event) -> None:
     os._exit(1)
 
 
-def _welcome(url: str, token: str | None, links: list[tuple[str, str]]) -> None:
+def _welcome(url: str, storage: str, token: str | None, links: list[tuple[str, str]]) -> None:
     typer.echo(f"infonn serves {url}   (stop with Ctrl-C)")
-    if token is not None:
+    if token is not None and sys.stdout.isatty():
         typer.echo(f"Owner token, shown this once: {token}")
         typer.echo("Keep it; `infonn token reset` makes a new one.")
         typer.echo(f"Owner's pages, logged in: {url}/login#token={token}")
+    elif token is not None:  # output that goes to a file or a journal is read by others
+        typer.echo(f"The owner token is in {_write_token(storage, token)}; read it, keep it, delete the file.")
+        typer.echo(f"Owner's pages: {url}/")
     else:
         typer.echo(f"Owner's pages: {url}/")
     for name, link in links:
         typer.echo(f"Participants of {name}: {link}")
     sys.stdout.flush()
+
+
+def _forget_expired(storage: LiveStorage, stop: threading.Event) -> None:
+    """Every hour, forget who people are whom their study's retention time lets go."""
+    from infonn.errors import InfonnError
+
+    while True:
+        try:
+            for name, people in storage.forget_expired().items():
+                logging.getLogger("infonn").info('study "%s": forgot who %d people are', name, people)
+        except InfonnError as error:
+            logging.getLogger("infonn").error("retention times could not be kept, trying again: %s", error)
+        if stop.wait(_RETENTION_S):
+            return
+
+
+def _write_token(storage: str, token: str) -> Path:
+    """A file that only its owner reads: beside a SQLite database, else in the working directory."""
+    from sqlalchemy.engine import make_url
+
+    from infonn.errors import InfonnError
+
+    database = make_url(storage).database if storage.startswith("sqlite") else None
+    path = Path(f"{database or 'infonn'}.owner-token")
+    try:
+        path.unlink(missing_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(f"{token}\n")
+    except OSError as error:
+        raise InfonnError(
+            f"The owner token cannot be written to {path}: {error.strerror}. `infonn token reset` shows a new one."
+        ) from error
+    return path
+
+
+def _log_access(file: str) -> None:
+    """A line per request: when, who, what, the status and how long it took; never a query or a header."""
+    if not file:
+        return
+    handler = logging.StreamHandler(sys.stdout) if file == "-" else logging.FileHandler(file)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logger = logging.getLogger("infonn.access")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+
+
+def _allow_many_connections() -> None:
+    """As many open files as this process may have: the usual 1,024 are few for a crowd and a stranger."""
+    try:
+        import resource
+    except ImportError:  # another system than Unix
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _log_plainly() -> None:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import sys
+import time
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from infonn.cli.serve import PANEL, STORAGE, Storage
 
+if TYPE_CHECKING:
+    from infonn.contracts.storage import LiveStorage
+
 study_app = typer.Typer(no_args_is_help=True, help="Create, look at, export and import studies that people answer.")
-storage_app = typer.Typer(no_args_is_help=True, help="Upgrade or back up a storage.")
-token_app = typer.Typer(no_args_is_help=True, help="The owner token of a storage.")
+storage_app = typer.Typer(no_args_is_help=True, help="Upgrade, back up or restore a storage; its secret and its log.")
+token_app = typer.Typer(no_args_is_help=True, help="Keys to the owners' pages: for each person one, with a role.")
+
+
+class Role(StrEnum):
+    owner = "owner"
+    reader = "reader"
 
 
 class ExportFormat(StrEnum):
@@ -44,6 +54,26 @@ def register(app: typer.Typer) -> None:
 
 
 Name = Annotated[str, typer.Argument(help="The study's name.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask whether this is meant.")]
+
+
+def _existing(url: str) -> LiveStorage:
+    """A storage that is there: a mistyped name is said, and makes no file."""
+    from infonn.errors import StorageError
+    from infonn.specs.build import open_live_storage
+    from infonn.storage.database import normal_url
+
+    if url.startswith("sqlite") and not Path(str(normal_url(url).database)).exists():
+        raise StorageError(f"There is no storage at {url}. `infonn study create` and `infonn serve` make one.")
+    return open_live_storage(url)
+
+
+def _user() -> str:
+    """Who is at the shell, for the audit log."""
+    try:
+        return f"shell: {getpass.getuser()}"
+    except (KeyError, OSError):
+        return "shell"
 
 
 @study_app.command()
@@ -88,9 +118,7 @@ def create(
 @study_app.command("list")
 def list_studies(storage: Storage = STORAGE) -> None:
     """All studies of a storage."""
-    from infonn.specs.build import open_live_storage
-
-    opened = open_live_storage(storage)
+    opened = _existing(storage)
     for record in opened.studies():
         counts = opened.counts(record.name)
         state = "ended" if record.archived else "open"
@@ -103,9 +131,8 @@ def list_studies(storage: Storage = STORAGE) -> None:
 def status(name: Name, storage: Storage = STORAGE) -> None:
     """Where a study stands."""
     from infonn.live.status import study_status
-    from infonn.specs.build import open_live_storage
 
-    opened = open_live_storage(storage)
+    opened = _existing(storage)
     shown = study_status(opened, opened.study(name)).model_dump()
     for key, value in shown.items():
         if key not in ("warnings", "error"):
@@ -127,9 +154,9 @@ def export(
     from infonn.errors import DataError
     from infonn.formats import bundle
     from infonn.live.transfer import bundle_of, exported
-    from infonn.specs.build import load_study, open_live_storage
+    from infonn.specs.build import load_study
 
-    opened = open_live_storage(storage)
+    opened = _existing(storage)
     record = opened.study(name)
     if format is ExportFormat.embedding:
         data = load_study(opened, name).embedding().to_csv().encode()
@@ -137,6 +164,9 @@ def export(
         data = bundle.write(bundle_of(opened, record))
     else:
         data, _, _ = exported(opened, record, format.value)
+    if deleted := opened.deletions(name):
+        n_answers = sum(deletion.answers for deletion in deleted)
+        typer.echo(f"Without {n_answers} answers of {len(deleted)} people, whose data were deleted.", err=True)
     if out is not None:
         out.write_bytes(data)
         typer.echo(f"Wrote {out} ({len(data):,} bytes).", err=True)
@@ -180,10 +210,53 @@ def archive(
     storage: Storage = STORAGE,
 ) -> None:
     """End a study: nobody is asked any more, and everything stays."""
-    from infonn.specs.build import open_live_storage
-
-    open_live_storage(storage).change_study(name, archived=not reopen)
+    opened = _existing(storage)
+    opened.change_study(name, archived=not reopen)
+    opened.add_act(_user(), "opened the study again" if reopen else "ended the study", name)
     typer.echo(f'Study "{name}" is {"open again" if reopen else "ended"}.')
+
+
+@study_app.command()
+def delete(name: Name, yes: Yes = False, storage: Storage = STORAGE) -> None:
+    """Delete a study with its items and answers, for good. To end one and keep everything: `infonn study archive`."""
+    opened = _existing(storage)
+    n_answers = opened.revision(opened.study(name).name)[0]
+    if not yes:
+        typer.confirm(f'Delete study "{name}" with {n_answers} answers for good?', abort=True)
+    opened.delete_study(name)
+    opened.add_act(_user(), "deleted the study", name, {"answers": n_answers})
+    typer.echo(f'Study "{name}" and its {n_answers} answers are deleted. Backups still hold them.')
+
+
+@study_app.command()
+def forget(
+    name: Name,
+    person: Annotated[str, typer.Argument(help='The person\'s name in the study, such as "p-1f0c22ab93de".')],
+    yes: Yes = False,
+    storage: Storage = STORAGE,
+) -> None:
+    """Delete a person with all answers, for good; exports say so, and the model is fitted anew."""
+    opened = _existing(storage)
+    if not yes:
+        typer.confirm(f'Delete "{person}" and all their answers in study "{name}" for good?', abort=True)
+    n_answers = opened.delete_person(name, person)
+    opened.add_act(_user(), "deleted a person", name, {"answers": n_answers})
+    typer.echo(f'"{person}" and {n_answers} answers are deleted. Backups still hold them.')
+
+
+@study_app.command()
+def retention(
+    name: Name,
+    days: Annotated[float, typer.Option(help="Days after which it is forgotten who a person is; 0: never.", min=0.0)],
+    storage: Storage = STORAGE,
+) -> None:
+    """Say how long it is kept who people are (platform ids, link parameters), once they were last seen."""
+    opened = _existing(storage)
+    opened.change_study(name, retention_days=days)
+    opened.add_act(_user(), "set the retention time", name, {"days": days})
+    n_people = opened.forget_expired().get(name, 0)
+    kept = f"for {days:g} days after they were last seen" if days else "until somebody deletes it"
+    typer.echo(f'Study "{name}" keeps who people are {kept}; {n_people} were forgotten now.')
 
 
 @storage_app.command()
@@ -201,10 +274,97 @@ def backup(
     storage: Storage = STORAGE,
 ) -> None:
     """Copy a storage while it is in use."""
-    from infonn.storage.upgrade import backup as run
+    from infonn.storage.backups import backup as run
 
     run(storage, target)
     typer.echo(f"Wrote {target} ({target.stat().st_size:,} bytes).")
+
+
+@storage_app.command()
+def restore(
+    copy: Annotated[Path, typer.Argument(help="A file that `infonn storage backup` wrote.")],
+    storage: Storage = STORAGE,
+) -> None:
+    """Put a backup in the storage's place. Stop the server and its workers first."""
+    from infonn.storage.backups import restore as run
+
+    replaced = run(storage, copy)
+    typer.echo(f"{storage} is as it was in {copy}.")
+    if replaced is not None:
+        typer.echo(f"What was there before is kept as {replaced}.")
+
+
+@storage_app.command()
+def secret(
+    new: Annotated[bool, typer.Option("--new", help="Start with a new one: every session ends.")] = False,
+    storage: Storage = STORAGE,
+) -> None:
+    """Where the secret is that sessions are signed with; an earlier version's is shown, for INFONN_SECRET."""
+    from infonn.live.secrets import VARIABLE, new_secret, secret_file, stored_secret
+
+    opened = _existing(storage)
+    if new:
+        file = new_secret(storage, opened)
+        opened.add_act(_user(), "made a new secret")
+        typer.echo(f"The secret is new, in {file}." if file else f"Give every server a new {VARIABLE}.")
+    elif kept := stored_secret(opened):
+        typer.echo(f"Set {VARIABLE} to this; the next start takes it out of the database:", err=True)
+        typer.echo(kept)
+    else:
+        typer.echo(f"The secret is in {VARIABLE}, where that is set, else in {secret_file(storage) or 'no file'}.")
+
+
+@storage_app.command()
+def log(
+    study: Annotated[str | None, typer.Option(help="Only what concerns this study.")] = None,
+    storage: Storage = STORAGE,
+) -> None:
+    """The audit log: what owners did, and when."""
+    opened, after = _existing(storage), 0
+    while acts := opened.acts(study, after):
+        for act in acts:
+            at = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(act.at))
+            details = json.dumps(act.details) if act.details else ""
+            typer.echo(f"{at}\t{act.who}\t{act.what}\t{act.study or ''}\t{details}")
+        after = acts[-1].number
+
+
+@token_app.command("new")
+def new_token(
+    person: Annotated[str, typer.Argument(help="Whom it is for.")],
+    role: Annotated[Role, typer.Option(help="An owner may change things, a reader may look.")] = Role.owner,
+    study: Annotated[str | None, typer.Option(help="The one study it is good for [default: all].")] = None,
+    storage: Storage = STORAGE,
+) -> None:
+    """Make a token for a person."""
+    from infonn.live.tokens import make_token
+
+    opened = _existing(storage)
+    text, token = make_token(opened, person, role.value, study)
+    opened.add_act(_user(), "made a token", study, {"token": token.id, "person": person, "role": role.value})
+    typer.echo(f"Token {token.id} for {person}, shown this once:", err=True)
+    typer.echo(text)
+
+
+@token_app.command("list")
+def list_tokens(storage: Storage = STORAGE) -> None:
+    """All tokens: for whom, for what, and whether they are in force. Their text is not kept."""
+    for token in _existing(storage).tokens():
+        made = time.strftime("%Y-%m-%d", time.gmtime(token.made_at))
+        state = "in force" if token.revoked_at is None else "revoked"
+        typer.echo(f"{token.id}\t{token.person}\t{token.role}\t{token.study or 'all studies'}\t{made}\t{state}")
+
+
+@token_app.command()
+def revoke(
+    token: Annotated[str, typer.Argument(help="The token's id, as `infonn token list` shows it.")],
+    storage: Storage = STORAGE,
+) -> None:
+    """End a token at once."""
+    opened = _existing(storage)
+    ended = opened.revoke_token(token)
+    opened.add_act(_user(), "revoked a token", ended.study, {"token": token, "person": ended.person})
+    typer.echo(f"Token {token} of {ended.person} has ended.")
 
 
 @token_app.command()

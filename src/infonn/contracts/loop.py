@@ -8,16 +8,17 @@ remembers it. Nothing here is inherited from: a part has the right method, or is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from infonn.arrays import Array, FloatArray, IntArray
-from infonn.beliefs import Belief
+from infonn.arrays import Array, BoolArray, FloatArray, IntArray
+from infonn.beliefs import Belief, Examples
 from infonn.errors import DataError
-from infonn.queries import Answers
+from infonn.queries import Answers, first_of_each
 from infonn.records import Option
 
 Measure = Callable[[Belief], float]  # knows the truth; tasks and strategies never see it
@@ -39,6 +40,17 @@ class FusedPrediction(Protocol):
         ...
 
 
+@runtime_checkable
+class SwappingPrediction(Protocol):
+    """A prediction that knows the information of all queries that differ from given ones in one position."""
+
+    def __call__(self, queries: IntArray) -> Array: ...
+
+    def swap_information(self, queries: IntArray, position: int, items: IntArray) -> FloatArray:
+        """Nats of each query with each of `items` at `position`, -inf where it is in it already: (queries, items)."""
+        ...
+
+
 @dataclass(frozen=True)
 class Situation:
     """All a strategy may look at. `predict` is None where the belief and the strategy have no common draws."""
@@ -52,15 +64,18 @@ class Situation:
 Predictor = Callable[[Situation, Generator], Prediction | None]  # how draws of a belief become log_probs
 Criterion = Callable[[IntArray, Situation, Generator], FloatArray]  # queries -> scores, higher is better
 BatchRule = Callable[[FloatArray, Situation, int, Generator], IntArray]  # scores of the pool -> pool rows
+Search = Callable[[FloatArray, Situation, Generator], IntArray]  # scores of the pool -> other queries, maybe better
+Allowed = Callable[[IntArray], BoolArray]  # which queries beyond the pool may be asked
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """A criterion, a batch rule, and the predictor both read draws through."""
+    """A criterion, a batch rule, the predictor both read draws through, and a search for queries beyond the pool."""
 
     criterion: Criterion
     batch: BatchRule
     predictor: Predictor | None = None
+    search: Search | None = None
 
     def select(self, situation: Situation, size: int, rng: Generator) -> IntArray:
         """Distinct pool rows, best first: `size` of them, or the whole pool where it is smaller."""
@@ -69,14 +84,45 @@ class Strategy:
 
     def select_with_scores(self, situation: Situation, size: int, rng: Generator) -> tuple[IntArray, FloatArray]:
         """The rows chosen, and the scores of the whole pool."""
+        rows, _, scores = self._select(situation, size, rng, None)
+        return rows, scores
+
+    def choose(
+        self, situation: Situation, size: int, rng: Generator, allowed: Allowed | None = None
+    ) -> tuple[IntArray, FloatArray]:
+        """Distinct queries, best first, and their scores: of the pool, and of what is found beyond it.
+
+        Without `allowed` the pool is all that may be asked, and nothing is searched for.
+        """
+        if size > 1:  # a pool that was drawn may hold a question twice, and a batch must not
+            pool = situation.pool[first_of_each(situation.pool, situation.answers.kind)]
+            situation = replace(situation, pool=pool)
+        rows, pool, scores = self._select(situation, size, rng, allowed)
+        return pool[rows], scores[rows]
+
+    def _select(
+        self, situation: Situation, size: int, rng: Generator, allowed: Allowed | None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Rows of a pool, that pool with what was found beyond it, and its scores."""
         if not len(situation.pool):
-            return np.empty(0, np.int64), np.empty(0)
+            return np.empty(0, np.int64), situation.pool, np.empty(0)
         draws_rng, batch_rng = default_rng(rng.integers(2**63)), default_rng(rng.integers(2**63))
         if self.predictor is not None:
             situation = replace(situation, predict=self.predictor(situation, draws_rng))
-        scores = np.asarray(self.criterion(situation.pool, situation, draws_rng))
-        _check_scores(scores, situation.pool)
-        return self.batch(scores, situation, min(size, len(situation.pool)), batch_rng), scores
+        same_rng = deepcopy(draws_rng)  # a criterion that draws must draw the same for what is found
+        scores = self._scores(situation.pool, situation, draws_rng)
+        if self.search is not None and allowed is not None:
+            found = self.search(scores, situation, default_rng(rng.integers(2**63)))
+            found = found[allowed(found)]
+            scores = np.concatenate([scores, self._scores(found, situation, same_rng)])
+            situation = replace(situation, pool=np.concatenate([situation.pool, found]))
+        rows = self.batch(scores, situation, min(size, len(situation.pool)), batch_rng)
+        return rows, situation.pool, scores
+
+    def _scores(self, queries: IntArray, situation: Situation, rng: Generator) -> FloatArray:
+        scores = np.asarray(self.criterion(queries, situation, rng))
+        _check_scores(scores, queries)
+        return scores
 
 
 def _check_scores(scores: FloatArray, pool: IntArray) -> None:
@@ -144,11 +190,27 @@ class Task(Protocol):
 
     def propose(self, belief: Belief, answers: Answers, rng: Generator) -> IntArray: ...
 
-    def options(self, query: IntArray) -> tuple[Option, ...]: ...
-
-    def recall(self, model: Mapping[str, Any]) -> None:
-        """Take up what a stored model knows, as far as options depend on it."""
+    def completed(self, queries: IntArray, belief: Belief, answers: Answers) -> IntArray:
+        """Chosen queries with their candidates, where `propose` left them out."""
         ...
+
+    def options(self, query: IntArray, examples: Examples | None = None) -> tuple[Option, ...]:
+        """What a response may be; `examples` stand for options that are no candidates of the query."""
+        ...
+
+    def examples(self, belief: Belief, answers: Answers) -> Examples | None: ...
+
+    def examples_of_model(self, model: Mapping[str, Any]) -> Examples | None:
+        """The examples that a stored model knows."""
+        ...
+
+
+@runtime_checkable
+class SearchableTask(Protocol):
+    """A task that may let other queries of its items be asked than those it proposes."""
+
+    @property
+    def searchable(self) -> bool: ...
 
 
 class Oracle(Protocol):

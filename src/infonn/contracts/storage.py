@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from infonn.arrays import FloatArray
 from infonn.records import (
+    Act,
     Answer,
     Counts,
+    Deletion,
     Item,
     ItemFile,
     Purpose,
@@ -18,7 +20,18 @@ from infonn.records import (
     Respondent,
     Round,
     StudyRecord,
+    Token,
 )
+
+Spec = Mapping[str, Any]
+SpecChange = Mapping[str, Mapping[str, Any]] | Callable[[Spec], Spec]  # keys by table, or the old tables to the new
+
+
+def changed_spec(spec: Spec, change: SpecChange) -> dict[str, Any]:
+    """The tables of a study after a change: of some keys, or whatever a function makes of them."""
+    if callable(change):
+        return dict(change(spec))
+    return {**spec, **{table: {**spec.get(table, {}), **keys} for table, keys in change.items()}}
 
 
 @dataclass(frozen=True)
@@ -31,7 +44,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class Serving:
-    """How a study's questions are dealt to people. `draw` makes random questions of a purpose, one after another."""
+    """How a study's questions are leased to people. `draw` makes random questions of a purpose, one after another."""
 
     lease_s: float = 600.0
     hold_out: float = 0.0  # share of questions that are random and never train
@@ -113,6 +126,7 @@ class Storage(Protocol):
         ...
 
 
+@runtime_checkable
 class LiveStorage(Storage, Protocol):
     """What servers and workers need besides, so that many people can answer one study at the same time."""
 
@@ -122,13 +136,31 @@ class LiveStorage(Storage, Protocol):
         items: Sequence[Item],
         features: FloatArray | None = None,
         files: Sequence[ItemFile] = (),
-    ) -> None: ...
+        *,
+        questions: Sequence[Question] = (),
+        answered: Sequence[Answered] = (),
+        excluded: Collection[str] = (),
+        deletions: Sequence[Deletion] = (),
+    ) -> None:
+        """A new study with its first questions, or with all it had elsewhere: everything is stored, or nothing."""
 
     def study_by_key(self, key: str) -> StudyRecord | None: ...
 
     def change_study(
-        self, name: str, *, archived: bool | None = None, spec: Mapping[str, Any] | None = None
-    ) -> StudyRecord: ...
+        self,
+        name: str,
+        change: SpecChange | None = None,
+        *,
+        archived: bool | None = None,
+        retention_days: float | None = None,
+    ) -> StudyRecord:
+        """Change some keys of a study's tables, or other things about it; changes made at once are all kept.
+
+        A function is given the present tables and gives the new ones, or refuses by raising; it may be called twice."""
+        ...
+
+    def delete_study(self, name: str) -> None:
+        """Delete a study with all that belongs to it, for good."""
 
     def file(self, study: str, path: str) -> ItemFile | None: ...
 
@@ -154,6 +186,26 @@ class LiveStorage(Storage, Protocol):
         """Forget who the respondents are; their answers stay. Gives the number of people forgotten."""
         ...
 
+    def consent(self, study: str, respondent: str, text: str) -> int:
+        """Keep that a person agreed to this text; its version, counted from 1 within the study."""
+        ...
+
+    def consent_texts(self, study: str) -> dict[int, str]:
+        """The texts that people agreed to, by version."""
+        ...
+
+    def delete_person(self, study: str, respondent: str) -> int:
+        """Delete a person with all answers, for good; the number of answers. Fitted models go as well, as they knew."""
+        ...
+
+    def deletions(self, study: str) -> list[Deletion]:
+        """What was deleted from the study, in order; for whoever reads its export."""
+        ...
+
+    def forget_expired(self) -> dict[str, int]:
+        """Forget who people are whom their study's retention time lets go; people forgotten, by study."""
+        ...
+
     # --- questions and answers ---------------------------------------------------------------------
 
     def serve(self, study: str, respondent: str, n: int, serving: Serving) -> list[Question]:
@@ -165,7 +217,7 @@ class LiveStorage(Storage, Protocol):
         ...
 
     def queue_depth(self, study: str) -> int:
-        """Train questions that nobody holds."""
+        """Train questions that nobody holds; a lapsed lease holds nothing."""
         ...
 
     def exchange(self, study: str, answer: Answer, n: int, serving: Serving) -> tuple[Answer, list[Question], int]:
@@ -206,4 +258,37 @@ class LiveStorage(Storage, Protocol):
 
     def setting(self, key: str, value: str | None = None) -> str | None:
         """A setting of the server; with `value`, it is set first."""
+        ...
+
+    def first_setting(self, key: str, value: str) -> str:
+        """The setting as it is kept; `value` where there was none. Of many who come at once, all get the same."""
+        ...
+
+    def drop_setting(self, key: str) -> None:
+        """Take a setting away, also from what its place on the disk still holds."""
+
+    # --- owners ------------------------------------------------------------------------------------
+
+    def add_token(self, token: Token, sha256: str) -> bool:
+        """Keep a token by its hash; False where its id is taken, so that of two who make the first one, one does."""
+        ...
+
+    def token_by_hash(self, sha256: str) -> Token | None:
+        """The token whose text has this hash, revoked or not."""
+        ...
+
+    def tokens(self) -> list[Token]:
+        """All tokens, in the order in which they were made."""
+        ...
+
+    def revoke_token(self, token_id: str) -> Token:
+        """End a token; ending it again changes nothing."""
+        ...
+
+    def add_act(
+        self, who: str, what: str, study: str | None = None, details: Mapping[str, Any] | None = None
+    ) -> None: ...
+
+    def acts(self, study: str | None = None, after: int = 0, limit: int = 1000) -> list[Act]:
+        """The audit log from line `after` + 1, of one study or all."""
         ...

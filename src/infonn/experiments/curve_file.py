@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,17 @@ from infonn.experiments.trial import Curve, Probe, Setup
 
 
 class Journal:
-    """Finished curves of one spec. The first line is the spec; a line is only counted when it is whole."""
+    """Finished curves of one spec. The first line is the spec; a line is only counted when it is whole.
+
+    Every line also says how many seconds went by since the line before, so that a run which is killed loses none but
+    those of its unfinished curves. `seconds` is the sum over all sittings.
+    """
 
     def __init__(self, path: Path, curves: list[Curve], seconds: float = 0.0) -> None:
         self.path = path
         self.curves = curves
         self.seconds = seconds
+        self._looked = time.perf_counter()
         self._keys = {_key(curve.method, curve.learner, curve.settings, curve.trial, curve.seed) for curve in curves}
 
     @classmethod
@@ -57,14 +63,20 @@ class Journal:
                 "Method, learner and settings together must tell the curves of a trial apart."
             )
         curve = Curve.from_json(plain(curve.to_json()))
-        _append(self.path, _line({"curve": curve.to_json()}))
+        _append(self.path, _line({"curve": curve.to_json(), "seconds": self._since()}))
         self.curves.append(curve)
         self._keys.add(_key(curve.method, curve.learner, curve.settings, curve.trial, curve.seed))
 
-    def add_seconds(self, seconds: float) -> None:
-        """Keep how long this sitting took; the results report the sum."""
-        self.seconds += seconds
-        _append(self.path, _line({"seconds": round(seconds, 3)}))
+    def close(self) -> None:
+        """Keep the seconds since the last curve."""
+        _append(self.path, _line({"seconds": self._since()}))
+
+    def _since(self) -> float:
+        """Seconds since the line before, counted once."""
+        now = time.perf_counter()
+        since, self._looked = round(now - self._looked, 3), now
+        self.seconds += since
+        return since
 
 
 def plain(value: Any) -> Any:

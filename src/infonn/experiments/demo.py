@@ -11,16 +11,17 @@ import numpy as np
 from numpy.random import default_rng
 
 from infonn import __version__
+from infonn.arrays import FloatArray
 from infonn.experiments.figures import lines
 from infonn.experiments.simulation import Simulation, build_simulation
-from infonn.experiments.statistics import median_answers, quartiles, series
+from infonn.experiments.statistics import quartiles, series
 from infonn.experiments.trial import Curve
 from infonn.plots.curves import draw_curves
 from infonn.plots.look import save
 from infonn.plots.maps import draw_map, project
 from infonn.plots.study_page import AskedQuestion, Snapshot, write_report
 from infonn.records import Round
-from infonn.storage.jsonl import JournalStorage
+from infonn.storage.jsonl import JsonlStorage
 from infonn.study import Study
 
 STRATEGIES = {"info_nn": "Info-NN-3", "random": "Random"}
@@ -48,7 +49,7 @@ Watch = Callable[[str, int, Round], None]  # strategy, trial, the round that end
 
 def run_demo(folder: Path, size: DemoSize, watch: Watch) -> dict[str, float]:
     """Run the demo, or go on with it, and write its files; gives the numbers of the report."""
-    storage = JournalStorage(folder / "results.jsonl")
+    storage = JsonlStorage(folder / "results.jsonl")
     try:
         trials = range(size.trials)
         simulations = {(s, t): build_simulation(_spec(s, t, size), storage) for t in trials for s in STRATEGIES}
@@ -93,21 +94,33 @@ def _curve(key: tuple[str, int], rounds: list[Round]) -> Curve:
 
 
 def _numbers(curves: list[Curve]) -> dict[str, float]:
-    """Medians over trials: where both end, and how many answers each needs to what random reaches in the end."""
-    active, at_random = ([c for c in curves if c.method == name] for name in STRATEGIES.values())
-    ends = {
-        name: float(quartiles(series(c, MEASURE))[1][-1]) for name, c in (("active", active), ("random", at_random))
+    """What the figure shows: where the two medians end, and where each first reaches what random has in the end."""
+    counts = np.asarray(curves[0].queries, float)
+    medians = {
+        name: quartiles(series([curve for curve in curves if curve.method == title], MEASURE))[1]
+        for name, title in (("active", STRATEGIES["info_nn"]), ("random", STRATEGIES["random"]))
     }
-    target = ends["random"] - 0.005  # reached for good a little before the end, whatever the last round's luck
-    first = active[0].queries[0]
+    target = float(medians["random"][-1]) - 0.005  # the last round's luck counts for little
     return {
-        "answers": active[0].queries[-1],
-        "active_accuracy": ends["active"],
-        "random_accuracy": ends["random"],
+        "answers": counts[-1],
+        "active_accuracy": float(medians["active"][-1]),
+        "random_accuracy": float(medians["random"][-1]),
         "target": target,
-        "active_answers": first + median_answers(active, MEASURE, target),
-        "random_answers": first + median_answers(at_random, MEASURE, target),
+        "active_answers": first_reached(counts, medians["active"], target),
+        "random_answers": first_reached(counts, medians["random"], target),
     }
+
+
+def first_reached(counts: FloatArray, values: FloatArray, target: float) -> float:
+    """Where a drawn curve first comes to `target`, between its points too; inf where it does not."""
+    above = np.flatnonzero(values >= target)
+    if not len(above):
+        return float("inf")
+    point = int(above[0])
+    if point == 0:
+        return float(counts[0])
+    share = (target - values[point - 1]) / (values[point] - values[point - 1])
+    return float(counts[point - 1] + share * (counts[point] - counts[point - 1]))
 
 
 def _report(folder: Path, study: Study, numbers: Mapping[str, float], size: DemoSize) -> None:
@@ -134,7 +147,7 @@ def _report(folder: Path, study: Study, numbers: Mapping[str, float], size: Demo
                 True,
             ),
             (f"{numbers['random_accuracy']:.1%}", "predicted from as many random questions, same learner", False),
-            (needed, f"answers until {numbers['target']:.1%} are predicted: Info-NN / random", True),
+            (needed, f"answers until the median curve reaches {numbers['target']:.1%}: Info-NN / random", True),
         ],
         curves=folder / "curves.svg",
         texts={

@@ -12,14 +12,18 @@ import numpy as np
 from numpy.random import default_rng
 
 from infonn.arrays import FloatArray
+from infonn.contracts.loop import Oracle
 from infonn.datasets.synthetic import gaussian_points
 from infonn.errors import InfonnError
 from infonn.experiments.simulation import N_TEST, TripletAccuracy
 from infonn.experiments.statistics import answers_to_target
 from infonn.experiments.trial import Curve, Progress, Setup, run_setups
+from infonn.maths.forecast import Gain, forecast
+from infonn.maths.pace import Pace, paces
 from infonn.oracles.distances import DistanceOracle
 from infonn.oracles.noise import Corrupted
 from infonn.queries import Answers, check_length, count_queries, draw_queries, split_into_triplets
+from infonn.selection.lengths import nats_by_length
 from infonn.specs.registry import DEFAULT_LEARNERS, DEFAULT_STRATEGIES, LEARNERS, STRATEGIES, build_part
 from infonn.specs.settings import QueriesTable
 from infonn.tasks.similarity import SimilarityTask
@@ -29,6 +33,8 @@ ACTIVE, RANDOM = DEFAULT_STRATEGIES["similarity"], "random"
 FIRST = QueriesTable().first
 ENOUGH = 2  # rounds in a row at the target end a trial
 FEWEST = 3  # trials that an interval needs
+CHANCE = 0.5  # of a triplet
+HELD_OUT = 200  # answers that the forecast of a plan trusts its curves as much as: what a study may have
 CHAINS = 24  # of a posterior: half of what a live study has, so that more trials fit into a minute
 
 Report = Callable[[int, int, int], None]  # trial, trials, answers so far
@@ -120,19 +126,11 @@ def setups_of(wanted: Wanted, trial: int) -> list[Setup]:
     seed = 1000 * wanted.seed + trial
     truth = gaussian_points(wanted.n_items, wanted.n_dims, default_rng([seed, 9]))
     task = SimilarityTask([str(item) for item in range(wanted.n_items)], wanted.candidates)
-    context = {
-        "names": task.names,
-        "n_items": wanted.n_items,
-        "features": None,
-        "dims": wanted.n_dims,
-        "n_chains": CHAINS,
-        "candidates": wanted.candidates,
-    }
+    context = _context(wanted)
     learner_name = DEFAULT_LEARNERS["similarity", False]
     exact = DistanceOracle(truth)
     held_out = draw_queries(N_TEST, wanted.n_items, 2, default_rng([seed, 7]))
     triplets = split_into_triplets(Answers(held_out, exact.answer(held_out, default_rng(0))))
-    wrong = wanted.noise * (1 - 1 / wanted.candidates)  # an answer at random is right once in a while
     return [
         Setup(
             method=name,
@@ -143,7 +141,7 @@ def setups_of(wanted: Wanted, trial: int) -> list[Setup]:
             learner=build_part("Learner", LEARNERS, learner_name, {}, context),
             task=task,
             strategy=build_part("Strategy", STRATEGIES, name, {}, context),
-            oracle=Corrupted(exact, wrong, seed) if wrong else exact,
+            oracle=_people(wanted, exact, seed),
             measures={MEASURE: TripletAccuracy(triplets)},
             first=FIRST,
             size=wanted.batch,
@@ -152,6 +150,44 @@ def setups_of(wanted: Wanted, trial: int) -> list[Setup]:
         )
         for name in (ACTIVE, RANDOM)
     ]
+
+
+def _context(wanted: Wanted) -> dict[str, Any]:
+    """What learners and strategies may want to know of the study."""
+    return {
+        "names": [str(item) for item in range(wanted.n_items)],
+        "n_items": wanted.n_items,
+        "features": None,
+        "dims": wanted.n_dims,
+        "n_chains": CHAINS,
+        "candidates": wanted.candidates,
+    }
+
+
+def _people(wanted: Wanted, exact: DistanceOracle, seed: int) -> Oracle:
+    wrong = wanted.noise * (1 - 1 / wanted.candidates)  # an answer at random is right once in a while
+    return Corrupted(exact, wrong, seed) if wrong else exact
+
+
+def plan_paces(wanted: Wanted) -> list[Pace]:
+    """What questions of each length bring in a minute, half-way through a study; nobody's times are known yet."""
+    seed = 1000 * wanted.seed
+    exact = DistanceOracle(gaussian_points(wanted.n_items, wanted.n_dims, default_rng([seed, 9])))
+    queries = draw_queries(FIRST + round(wanted.scale / 2), wanted.n_items, wanted.candidates, default_rng([seed, 5]))
+    answers = Answers(queries, _people(wanted, exact, seed).answer(queries, default_rng([seed, 6])))
+    learner = build_part("Learner", LEARNERS, DEFAULT_LEARNERS["similarity", False], {}, _context(wanted))
+    belief = learner.fit(answers, default_rng([seed, 4]))
+    return paces(nats_by_length(belief, default_rng([seed, 3])), {})
+
+
+def gain_at(curves: Sequence[Curve], method: str, n_answers: float) -> Gain | None:
+    """What 100 answers more would add to those studies after `n_answers`, by the rule of `maths.forecast`."""
+    chosen = [curve for curve in curves if curve.method == method]
+    counts = np.concatenate([curve.queries for curve in chosen])
+    accuracy = np.concatenate([curve.measures[MEASURE] for curve in chosen])
+    now = int(n_answers) if math.isfinite(n_answers) else int(counts.max())
+    expected = forecast(counts, accuracy, np.full(len(counts), HELD_OUT), CHANCE, now, now)
+    return None if expected is None else expected.gain
 
 
 def _at_target(curve: Curve, target: float) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infonn.experiments.curve_file import Journal
+from infonn.experiments.gpu_sharing import gpu_shared
 from infonn.experiments.table import EXPERIMENTS, load, location
 from infonn.experiments.trial import Curve
 
@@ -20,9 +21,15 @@ THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREAD
 
 
 def run_blocks(
-    experiment: Experiment, plan: Plan, blocks: Sequence[list[int]], journal: Journal, processes: int, watch: _Watch
+    experiment: Experiment,
+    plan: Plan,
+    blocks: Sequence[list[int]],
+    journal: Journal,
+    processes: int,
+    watch: _Watch,
+    say: Callable[[str], None] = print,
 ) -> None:
-    """Run blocks in child processes, each with its share of the cores; curves are kept as they arrive."""
+    """Run blocks in child processes, each with its share of the cores and of the GPU; curves are kept as they come."""
     # Functions do not travel between processes, names do; what was made on the fly has none and must travel itself.
     place = location(experiment.name) if experiment.name in EXPERIMENTS else experiment
     context = multiprocessing.get_context("spawn")  # forked threads of numba and torch would hang
@@ -31,7 +38,11 @@ def run_blocks(
     kept = {name: os.environ.get(name) for name in THREAD_VARIABLES}
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, threads))  # children read these as they start
     try:
-        with context.Manager() as manager, ProcessPoolExecutor(processes, mp_context=context) as pool:
+        with (
+            gpu_shared(plan.device, say),
+            context.Manager() as manager,
+            ProcessPoolExecutor(processes, mp_context=context) as pool,
+        ):
             queue: Any = manager.Queue()
             futures: set[Future[None]] = {
                 pool.submit(_child, place, plan, block, journal.curves, number, queue)

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.random import default_rng
 
 from infonn.arrays import FloatArray
 from infonn.errors import DataError
 from infonn.experiments.trial import Curve
+from infonn.maths.paired import PairedDifference, paired_difference
+
+__all__ = [
+    "PairedDifference",
+    "answers_ratio",
+    "answers_to_target",
+    "mean_level",
+    "median_answers",
+    "paired_curves",
+    "paired_difference",
+    "pick",
+    "quartiles",
+    "series",
+    "value_at",
+]
 
 
 def pick(
@@ -50,47 +63,6 @@ def value_at(curve: Curve, measure: str, n: float, axis: str = "queries") -> flo
 def mean_level(curve: Curve, measure: str) -> float:
     """The mean of a measure over the active rounds: the area under the curve, shared start left out."""
     return float(np.mean(curve.measures[measure][1:]))
-
-
-@dataclass(frozen=True)
-class PairedDifference:
-    """First minus second over trials that share seeds: mean with a 95 % bootstrap interval, median, share above 0."""
-
-    mean: float
-    low: float
-    high: float
-    median: float
-    wins: float
-    n: int
-
-    @property
-    def above(self) -> bool:
-        """Whether the interval lies above 0."""
-        return self.low > 0
-
-    @property
-    def below(self) -> bool:
-        """Whether the interval lies below 0."""
-        return self.high < 0
-
-
-def paired_difference(
-    first: Sequence[float] | FloatArray, second: Sequence[float] | FloatArray, n_resamples: int = 10_000
-) -> PairedDifference:
-    """Compare two methods trial by trial; entry i of both comes from trial i. The resampling is seeded."""
-    difference = np.asarray(first, float) - np.asarray(second, float)
-    if difference.ndim != 1 or not len(difference):
-        raise DataError(f"Paired values have shape {difference.shape}; one number per trial is needed.")
-    rows = default_rng(0).integers(0, len(difference), (n_resamples, len(difference)))
-    low, high = np.quantile(difference[rows].mean(axis=1), [0.025, 0.975])
-    return PairedDifference(
-        float(difference.mean()),
-        float(low),
-        float(high),
-        float(np.median(difference)),
-        float((difference > 0).mean()),
-        len(difference),
-    )
 
 
 def paired_curves(first: Sequence[Curve], second: Sequence[Curve]) -> tuple[list[Curve], list[Curve]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,17 +99,16 @@ def run_experiment(
     folder = Path("runs") / experiment.name if folder is None else folder
     spec = {"experiment": experiment.name, "preset": preset, "settings": settings, "seed": seed, "device": device}
     journal = Journal.open(folder / "curves.jsonl", plain(spec), restart=restart, say=say)
-    started = time.perf_counter()
     blocks = _blocks(n_trials, experiment.together, processes)
     watch = _Watch(report)
     if processes > 1 and len(blocks) > 1:
         from infonn.experiments.processes import run_blocks
 
-        run_blocks(experiment, plan, blocks, journal, processes, watch)
+        run_blocks(experiment, plan, blocks, journal, processes, watch, say)
     else:
         for number, block in enumerate(blocks):
             run_block(experiment, plan, block, journal, lambda *done, n=number: watch.update(n, len(blocks), *done))
-    journal.add_seconds(time.perf_counter() - started)
+    journal.close()
 
     curves = [curve for curve in journal.curves if curve.trial < n_trials]
     curves.sort(key=lambda curve: curve.trial)  # stable: within a trial in the order of `build`
@@ -201,6 +199,7 @@ def _check_device(device: str) -> None:
             raise MissingPartError(f'Device "{device}" needs torch: pip install "infonn[deep]".') from None
         if not torch.cuda.is_available():
             raise InfonnError(f'Device "{device}" was asked for, and torch finds no GPU here. Use --device cpu.')
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # sums in one order: a second run gives the same
 
 
 def machine(device: str) -> dict[str, Any]:

@@ -12,9 +12,12 @@ if TYPE_CHECKING:
 
 EXPERIMENTS = {  # name: (module:object, what it shows)
     "mds-random": ("infonn.experiments.paper.mds_random:EXPERIMENT", "MDS: chosen against random NN queries"),
+    "mds-random-variants": ("infonn.experiments.paper.mds_random:VARIANTS", "MDS: the same, read in two other ways"),
     "mds-ranking": ("infonn.experiments.paper.mds_ranking:EXPERIMENT", "MDS: NN queries against rankings"),
     "dml-synthetic": ("infonn.experiments.paper.dml_synthetic:EXPERIMENT", "Networks: a hidden metric, noisy answers"),
     "dml-food73": ("infonn.experiments.paper.dml_food73:EXPERIMENT", "Networks: how 73 dishes taste"),
+    "dml-synthetic-variants": ("infonn.experiments.paper.dml_variants:SYNTHETIC", "Networks: raw features, validation"),
+    "dml-food73-variants": ("infonn.experiments.paper.dml_variants:FOOD", "Networks: raw features, validation"),
     "dml-admissions": ("infonn.experiments.paper.dml_admissions:EXPERIMENT", "Networks: a ranking of applicants"),
     "food73-map": ("infonn.experiments.paper.dml_maps:FOOD", "Networks: maps of the dishes"),
     "admissions-map": ("infonn.experiments.paper.dml_maps:ADMISSIONS", "Networks: maps of the applicants"),
@@ -27,6 +30,7 @@ EXPERIMENTS = {  # name: (module:object, what it shows)
     "cifar10-query-length": ("infonn.experiments.paper.cifar10:QUERY_LENGTH", "Labels: classes that a query compares"),
     "svhn": ("infonn.experiments.paper.cifar10:SVHN", "Labels: house numbers"),
     "digits": ("infonn.experiments.paper.digits:EXPERIMENT", "Labels: small digits that need no file"),
+    "label-panel": ("infonn.experiments.labels.panel:EXPERIMENT", "Labels: the panel that decides the default"),
     "beyond-mds": ("infonn.experiments.beyond.mds:EXPERIMENT", "Beyond: points without features"),
     "beyond-synthetic": ("infonn.experiments.beyond.synthetic:EXPERIMENT", "Beyond: a hidden metric of the features"),
     "beyond-food73": ("infonn.experiments.beyond.food73:EXPERIMENT", "Beyond: how 73 dishes taste"),
@@ -36,6 +40,7 @@ EXPERIMENTS = {  # name: (module:object, what it shows)
         "Beyond: what each part of the default brings",
     ),
     "beyond-ceilings": ("infonn.experiments.beyond.ceilings:EXPERIMENT", "Beyond: how far the ceilings are"),
+    "beyond-search": ("infonn.experiments.beyond.search:EXPERIMENT", "Beyond: questions searched for, beside a pool"),
     "timing": ("infonn.experiments.paper.timing:EXPERIMENT", "Seconds to score all queries of one reference"),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import stat
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from infonn.errors import DataError
@@ -24,9 +25,7 @@ def unpack(data: bytes, folder: Path, endings: tuple[str, ...], max_bytes: int =
     entries = [entry for entry in archive.infolist() if not _ignored(entry.filename)]
     if len(entries) > MAX_FILES:
         raise DataError(f"The archive has {len(entries):,} files; at most {MAX_FILES:,} are taken.")
-    unpacked = sum(entry.file_size for entry in entries)
-    if unpacked > max_bytes or unpacked > MAX_RATIO * max(len(data), 1 << 16):
-        raise DataError(f"The archive unpacks to {unpacked:,} bytes; that is more than is taken.")
+    check_size(entries, len(data), max_bytes)
     written: list[Path] = []
     for entry in entries:
         target = folder / _safe_path(entry, endings)
@@ -40,6 +39,13 @@ def unpack(data: bytes, folder: Path, endings: tuple[str, ...], max_bytes: int =
             raise DataError(f'"{entry.filename}" in the archive has a name that cannot be used.') from error
         written.append(target)
     return written
+
+
+def check_size(entries: Sequence[zipfile.ZipInfo], n_bytes: int, max_bytes: int, max_ratio: float = MAX_RATIO) -> None:
+    """Refuse what unpacks to more than `max_bytes`, or to far more than the `n_bytes` it came in."""
+    unpacked = sum(entry.file_size for entry in entries)
+    if unpacked > max_bytes or unpacked > max_ratio * max(n_bytes, 1 << 16):
+        raise DataError(f"The archive unpacks to {unpacked:,} bytes; that is more than is taken.")
 
 
 def _ignored(name: str) -> bool:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
@@ -16,7 +17,7 @@ from infonn.records import Answer, Option, Outcome, Purpose, Question, check_res
 
 # Lists are JSON in CSV cells; items go by name, so that a table can move between studies.
 _LISTS = ("candidates", "options", "option_items", "shown", "context")
-_QUESTION = ("expected", "strategy_asked", "strategy_used", "model_version", "score", "unseen_answers", "round")
+_QUESTION = ("expected", "strategy_asked", "strategy_used", "model_version", "score", "unseen_answers")
 _QUESTION_TIMES = ("copy_of", "created_at", "asked_at", "lease_until")
 COLUMNS = (
     *("number", "answer_id", "question_id", "respondent", "excluded", "purpose", "kind"),
@@ -24,9 +25,14 @@ COLUMNS = (
     *("options", "option_items", "shown", *_QUESTION, *_QUESTION_TIMES, "context"),
 )
 _NUMBERS: dict[str, type] = {
-    **dict.fromkeys(("number", "response", "expected", "model_version", "unseen_answers", "round"), int),
+    **dict.fromkeys(("number", "response", "expected", "model_version", "unseen_answers"), int),
     **dict.fromkeys(("response_time_s", "received_at", "score", "created_at", "asked_at", "lease_until"), float),
 }
+_LARGEST = 2**31 - 1  # whole number that every database keeps
+_LONGEST_LINE = 1 << 20  # characters of an answer as JSON
+# A spreadsheet runs text that begins so; behind an apostrophe it is text. Reading takes one apostrophe away again.
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_QUOTED = re.compile(r"'+[=+\-@\t\r]")
 
 
 # --- out -------------------------------------------------------------------------------------------
@@ -61,7 +67,7 @@ def answer_rows(
             "options": [option.label for option in question.options],
             "option_items": [None if option.item is None else item_names[option.item] for option in question.options],
             "shown": list(question.shown),
-            "context": dict(answer.context),
+            "context": dict(answer.context) if isinstance(answer.context, Mapping) else {"value": answer.context},
             **values,
         }
 
@@ -76,7 +82,7 @@ def write_csv(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def write_json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
-    return "".join(json.dumps(row) + "\n" for row in rows)
+    return "".join(_json(row) + "\n" for row in rows)
 
 
 def write_parquet(rows: Iterable[Mapping[str, Any]]) -> bytes:
@@ -87,7 +93,7 @@ def write_parquet(rows: Iterable[Mapping[str, Any]]) -> bytes:
         (name, types[_NUMBERS[name]] if name in _NUMBERS else arrow.bool_() if name in flags else arrow.string())
         for name in COLUMNS
     ]
-    cells = [{name: json.dumps(row[name]) if name in _LISTS else row[name] for name in COLUMNS} for row in rows]
+    cells = [{name: _json(row[name]) if name in _LISTS else row[name] for name in COLUMNS} for row in rows]
     buffer = io.BytesIO()
     parquet.write_table(arrow.Table.from_pylist(cells, arrow.schema(fields)), buffer)
     return buffer.getvalue()
@@ -106,10 +112,28 @@ def _cell(name: str, value: Any) -> str:
     if value is None:
         return ""
     if name in _LISTS:
-        return json.dumps(value)
+        return _json(value)
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, str) and _FORMULA.match(value):
+        return f"'{value}"
     return repr(value) if isinstance(value, float) else str(value)
+
+
+def _json(value: Any) -> str:
+    """JSON as others read it: a number that is none, from an earlier version's storage, becomes null."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(inner) for key, inner in value.items()}
+    return [_finite(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 # --- in --------------------------------------------------------------------------------------------
@@ -130,18 +154,23 @@ def read_csv(text: str, study: str, item_names: Sequence[str]) -> list[Answered]
 
 
 def read_json_lines(text: str, study: str, item_names: Sequence[str]) -> list[Answered]:
-    rows = []
+    return _answered_rows(_json_rows(text), study, item_names)
+
+
+def _json_rows(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Row by row, so that what is no table of answers is refused before it fills the memory."""
     for line, content in enumerate(text.split("\n"), start=1):
         if not content.strip():
             continue
+        if len(content) > _LONGEST_LINE:
+            raise DataError(f"Line {line} has {len(content):,} characters; at most {_LONGEST_LINE:,} are read.")
         try:
-            row = json.loads(content)
-        except (json.JSONDecodeError, RecursionError) as error:
+            row = json.loads(content, parse_constant=_no_number)
+        except (ValueError, RecursionError) as error:
             raise DataError(f"Line {line} is not JSON.") from error
         if not isinstance(row, dict):
             raise DataError(f"Line {line} is not a JSON object.")
-        rows.append((line, row))
-    return _answered_rows(rows, study, item_names)
+        yield line, row
 
 
 def read_parquet(data: bytes, study: str, item_names: Sequence[str]) -> list[Answered]:
@@ -179,9 +208,11 @@ def _parsed(row: Mapping[str, Any], line: int) -> dict[str, Any]:
     try:
         for name, value in row.items():
             if name in _LISTS:
-                parsed[name] = json.loads(value) if value else []
+                parsed[name] = json.loads(value, parse_constant=_no_number) if value else []
             elif name in ("excluded", "late", "undone"):
                 parsed[name] = value.lower() == "true"  # spreadsheets write TRUE, pandas True
+            elif _QUOTED.match(value):
+                parsed[name] = value[1:]
     except (ValueError, RecursionError) as error:
         raise DataError(f'Line {line}: column "{name}" is "{value}", which cannot be read.') from error
     return parsed
@@ -220,7 +251,6 @@ def _answered(row: Mapping[str, Any], study: str, index: Mapping[str, int]) -> A
         model_version=row.get("model_version") or 0,
         score=row.get("score"),
         unseen_answers=row.get("unseen_answers") or 0,
-        round=row.get("round") or 0,
     )
     if sorted(question.shown) != list(range(len(options))):
         raise DataError("`shown` must hold the number of every option once.")
@@ -234,7 +264,7 @@ def _answered(row: Mapping[str, Any], study: str, index: Mapping[str, int]) -> A
         received_at=row.get("received_at") or 0.0,
         late=bool(row.get("late")),
         undone=bool(row.get("undone")),
-        context=row.get("context") or {},
+        context=_object(row.get("context") or {}),
         number=row.get("number") or 0,
     )
     check_response(question, answer.response, answer.outcome)
@@ -248,11 +278,23 @@ def _number(name: str, value: Any) -> float | None:
     number = float(value)
     if math.isnan(number):
         return None
+    if math.isinf(number):
+        raise DataError(f'column "{name}" is {value}; numbers must be finite.')
     if _NUMBERS[name] is float:
         return number
-    if not number.is_integer():
-        raise DataError(f'column "{name}" is {value}; it must be a whole number.')
+    if not number.is_integer() or abs(number) > _LARGEST:
+        raise DataError(f'column "{name}" is {value}; it must be a whole number up to {_LARGEST}.')
     return int(number)
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number in JSON")
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise DataError(f"`context` is {value!r}; it must be an object of names and values.")
+    return value
 
 
 def _text(value: Any) -> str:

@@ -8,7 +8,10 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from infonn.errors import DataError
+import numpy as np
+
+from infonn.errors import DataError, unknown_name
+from infonn.maths.annotators import dawid_skene, majority
 
 
 def read_labels(path: str | Path, names: Sequence[str], classes: Sequence[str]) -> dict[int, int]:
@@ -41,20 +44,41 @@ def read_labels(path: str | Path, names: Sequence[str], classes: Sequence[str]) 
     return found
 
 
+RULES = ("majority", "dawid_skene", "last")
+
+
 def joined_labels(
-    parts: Mapping[str, Mapping[int, int]], names: Sequence[str], classes: Sequence[str]
+    parts: Mapping[str, Mapping[int, int]], names: Sequence[str], classes: Sequence[str], rule: str | None = None
 ) -> dict[int, int]:
-    """The labels of several files; files that disagree about an item are refused."""
-    found: dict[int, int] = {}
+    """The labels of several files, each by one person. Where they disagree, `rule` says which label counts.
+
+    "majority" and "dawid_skene" resolve as `maths.annotators` does, "last" takes the file named last; without a rule
+    the first disagreement is told, with what may be asked for.
+    """
+    if rule is not None and rule not in RULES:
+        raise unknown_name("Rule", rule, RULES)
+    if rule is None:
+        _refuse_disagreement(parts, names, classes)
+    votes = [(item, person, label) for person, part in enumerate(parts.values()) for item, label in part.items()]
+    if rule in (None, "last") or not votes:
+        return {item: label for item, _, label in votes}
+    items, people, labels = (np.array(column) for column in zip(*votes))
+    resolve = dawid_skene if rule == "dawid_skene" else majority
+    resolved = resolve(items, people, labels, len(classes))
+    return dict(zip(resolved.items.tolist(), resolved.labels.tolist()))
+
+
+def _refuse_disagreement(parts: Mapping[str, Mapping[int, int]], names: Sequence[str], classes: Sequence[str]) -> None:
+    labels: dict[int, int] = {}
     said_by: dict[int, str] = {}
-    for file, labels in parts.items():
-        for item, label in labels.items():
-            if found.setdefault(item, label) != label:
+    for file, part in parts.items():
+        for item, label in part.items():
+            if labels.setdefault(item, label) != label:
                 raise DataError(
-                    f'{file} calls "{names[item]}" {classes[label]}; {said_by[item]} calls it {classes[found[item]]}.'
+                    f'{file} calls "{names[item]}" {classes[label]}; {said_by[item]} calls it '
+                    f"{classes[labels[item]]}. Say which label counts: {', '.join(RULES)}."
                 )
             said_by.setdefault(item, file)
-    return found
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

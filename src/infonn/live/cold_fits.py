@@ -13,16 +13,19 @@ from multiprocessing import connection, get_context, parent_process
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.random import default_rng
 
 from infonn.arrays import to_numpy
 from infonn.beliefs import Belief
 from infonn.contracts.storage import Answered, LiveStorage
 from infonn.errors import InfonnError, StorageError
+from infonn.live.outlook import NATS
 from infonn.loop import cold_rng
 from infonn.maths.intervals import wilson_interval
 from infonn.maths.prediction import expected_responses, plane_of, response_log_probs, spread_of
 from infonn.queries import Answers, last_labels, not_among
 from infonn.records import Round
+from infonn.selection.lengths import nats_by_length
 from infonn.specs.build import load_study, open_live_storage
 from infonn.specs.settings import check_spec
 from infonn.study import Study, answers_of
@@ -59,7 +62,7 @@ def fit_cold(storage: LiveStorage, study: Study, queue: int) -> ColdFit:
     model = model_of(belief, study, answered)
     model |= {"revision": list(revision), "n_answers": len(answers), "at": time.time(), "seconds": seconds}
     storage.save_model(study.name, revision[0], model)
-    rounds, measures = storage.rounds(study.name), hold_out_measures(belief, held_out)
+    rounds, measures = storage.rounds(study.name), hold_out_measures(belief, held_out) | length_measures(belief, study)
     if check_spec(storage.study(study.name).spec)["people"]["at_random"] > 0:
         compared = max((round.measures.get("n_compared", 0.0) for round in rounds), default=0.0)
         measures |= comparison(study, answered, held_out, compared)
@@ -154,6 +157,14 @@ def hold_out_measures(belief: Belief, held_out: Answers) -> dict[str, float]:
         log_probs = response_log_probs(embedding, held_out.queries, held_out.responses, held_out.kind, belief.response)
         measures["hold_out_log_loss"] = float(-log_probs.mean())
     return measures
+
+
+def length_measures(belief: Belief, study: Study) -> dict[str, float]:
+    """What the best questions of each number of candidates would tell; nothing where the belief has no draws."""
+    if study.kind != "nearest" or belief.draws is None:
+        return {}
+    nats = nats_by_length(belief, default_rng(study.seed))
+    return {f"{NATS}{length}": value for length, value in nats.items()}
 
 
 # --- who makes them --------------------------------------------------------------------------------

@@ -1,15 +1,20 @@
-"""How many more answers? The forecast in numbers, and in two sentences."""
+"""Whether more answers pay, and how long questions should be: numbers, and the sentences that the page shows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from statistics import median
 
 import numpy as np
 from pydantic import BaseModel
 
-from infonn.maths.forecast import PAYS, forecast
+from infonn.contracts.storage import Answered, Storage
+from infonn.maths.forecast import FEWEST_HELD_OUT, MORE, PAYS, Gain, forecast
+from infonn.maths.pace import FEWEST_TIMES, Pace, fastest, paces
 
-SURE = 0.9  # how sure we want to be before we suggest to stop
+NATS = "nats_"  # measures of a round: nats_3 is what the best questions of three candidates tell
+WORTH_SAYING = 1.05  # another length is recommended where it brings so many times as much in a minute
 _MOST_POINTS = 60  # of the measured curve; more would add time and no knowledge
 
 
@@ -42,8 +47,14 @@ class ForecastOut(BaseModel):
     sentences: list[str]
 
 
-def outlook(points: Sequence[AccuracyPoint], chance: float, goal: int) -> ForecastOut:
-    """What more answers would bring, and whether it pays to ask on."""
+def outlook(
+    points: Sequence[AccuracyPoint], chance: float, goal: int, measured: Sequence[Pace] = (), candidates: int = 0
+) -> ForecastOut:
+    """What more answers would bring, and whether it pays to ask on.
+
+    `measured` is the pace of questions of every length; `candidates` the length that the study asks.
+    """
+    about_length = length_sentences(measured, candidates)
     chosen = [points[i] for i in np.unique(np.linspace(0, len(points) - 1, _MOST_POINTS).astype(int))] if points else []
     now = max((point.n_answers for point in chosen), default=0)
     upto = int(max(goal, 1.5 * now, 50))
@@ -55,27 +66,75 @@ def outlook(points: Sequence[AccuracyPoint], chance: float, goal: int) -> Foreca
         upto,
     )
     if expected is None:
-        waiting = "A forecast needs at least 20 hold-out answers and three fits of the model."
-        return ForecastOut(points=[], stop=False, sentences=[waiting])
+        waiting = f"A forecast needs at least {FEWEST_HELD_OUT} hold-out answers and three fits of the model."
+        return ForecastOut(points=[], stop=False, sentences=[waiting, *about_length])
     ahead = [
         ForecastPoint(n_answers=int(n), accuracy=float(mean), low=float(low), high=float(high))
         for n, mean, low, high in zip(expected.n_answers, expected.accuracy, expected.low, expected.high)
         if n >= now
     ]
-    half, last = max(1, now // 2), ahead[-1]
-    sentences = [f"{half:,} more answers are expected to add {100 * max(0.0, expected.gain):.1f} percentage points."]
+    sentences = gain_sentences(expected.gain)
     if goal > now:
+        last = ahead[-1]
         band = f"{percent(last.low)} to {percent(last.high)}"
         sentences.append(
             f"At {last.n_answers:,} answers the accuracy should be about {percent(last.accuracy)} ({band})."
         )
-    stop = expected.p_small >= SURE
-    if stop:
-        small = f"less than {100 * PAYS:.0f} percentage points"
-        sentences.append(f"You could stop: with {percent(expected.p_small)} certainty they add {small}.")
-    elif expected.enough_at is not None and expected.enough_at > now:
-        sentences.append(f"From about {expected.enough_at:,} answers on, more of them will hardly help.")
-    return ForecastOut(points=ahead, stop=stop, sentences=sentences)
+    if not expected.gain.stop and expected.enough_at is not None and expected.enough_at > now:
+        sentences.append(f"From about {expected.enough_at:,} answers on, {MORE} more will hardly help.")
+    return ForecastOut(points=ahead, stop=expected.gain.stop, sentences=[*sentences, *about_length])
+
+
+def gain_sentences(gain: Gain) -> list[str]:
+    """What the next answers are expected to add; and, where that is too little, that one could stop."""
+    interval = f"{_points(gain.low)} to {_points(gain.high)}"
+    expected = f"{MORE} more answers are expected to add {_points(gain.expected)} percentage points ({interval})."
+    if not gain.stop:
+        return [expected]
+    return [expected, f"You could stop: they almost surely add less than {_worth()}."]
+
+
+def length_sentences(measured: Sequence[Pace], candidates: int) -> list[str]:
+    """Which number of candidates brings most in a minute, beside the study's own; nothing where that is not known."""
+    own = next((pace for pace in measured if pace.candidates == candidates), None)
+    if own is None:
+        return []
+    best = fastest(measured)
+    times = (
+        f"an answer {'took' if own.recorded else 'is taken to need'} {own.seconds:.1f} s with {candidates} candidates"
+    )
+    rest = "" if best.recorded else ", and other lengths are taken to need time in proportion to the items shown"
+    if best.nats_per_minute < WORTH_SAYING * own.nats_per_minute:
+        own_pace = f"{own.nats_per_minute:.1f} nats"
+        alike = f"No other number of candidates would tell much more in a minute than {candidates} ({own_pace})"
+        return [f"{alike}: {times}{rest}."]
+    compared = f"{best.nats_per_minute:.1f} nats against {own.nats_per_minute:.1f} with {candidates}"
+    return [f"Questions with {best.candidates} candidates would tell most in a minute: {compared}; {times}{rest}."]
+
+
+def study_paces(storage: Storage, study: str) -> list[Pace]:
+    """The pace of each length whose nats the latest fit has measured, by the times that people took."""
+    rounds = storage.rounds(study)
+    measures = rounds[-1].measures if rounds else {}
+    nats = {int(name.removeprefix(NATS)): value for name, value in measures.items() if name.startswith(NATS)}
+    return paces(nats, recorded_times(storage.answers(study))) if nats else []
+
+
+def recorded_times(answered: Iterable[Answered]) -> dict[int, float]:
+    """Median seconds of an answer by the number of candidates, of lengths with enough recorded times."""
+    times: dict[int, list[float]] = defaultdict(list)
+    for pair in answered:
+        if pair.answer.response_time_s is not None and pair.answer.outcome == "answered":
+            times[len(pair.question.query) - 1].append(pair.answer.response_time_s)
+    return {length: median(own) for length, own in times.items() if len(own) >= FEWEST_TIMES}
+
+
+def _points(share: float) -> str:
+    return f"{100 * max(0.0, share):.1f}"
+
+
+def _worth() -> str:
+    return f"{100 * PAYS:.0f} percentage point{'' if PAYS == 0.01 else 's'}"
 
 
 def percent(share: float, digits: int = 0) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from infonn.contracts.storage import Answered
+from infonn.queries import question_key
 from infonn.records import Respondent
 
 FAST_S = 0.4  # nobody reads four items in less
@@ -90,9 +91,8 @@ def _person(
     )
 
 
-def _query(pair: Answered) -> tuple[Any, ...]:
-    question = pair.question
-    return (question.kind, question.query[0], *(() if question.kind == "label" else sorted(question.query[1:])))
+def _query(pair: Answered) -> tuple[str, str]:
+    return pair.question.kind, question_key(pair.question.query, pair.question.kind)
 
 
 def _choice(pair: Answered) -> str:

@@ -25,6 +25,7 @@ class StatusOut(BaseModel):
     cannot_tell: int
     late: int
     undone: int
+    deleted: int = Field(description="Answers that were deleted with the people who gave them.")
     people: int
     people_at_work: int
     answers_last_minute: int
@@ -68,6 +69,7 @@ def study_status(storage: LiveStorage, record: StudyRecord) -> StatusOut:
         answers=values.pop("answered"),
         goal=record.spec.get("budget", {}).get("answers", 0),
         **values,
+        deleted=sum(deletion.answers for deletion in storage.deletions(record.name)),
         fallback_share=share,
         model_answers=None if model is None else int(model["n_answers"]),
         model_at=None if model is None else float(model["at"]),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from infonn.beliefs import Examples
 from infonn.contracts.loop import Task
 from infonn.contracts.storage import LiveStorage, Serving
 from infonn.errors import DataError
@@ -44,8 +45,8 @@ class LiveStudies:
     def __init__(self, storage: LiveStorage) -> None:
         self._storage = storage
         self._kept: dict[str, tuple[float, LiveStudy]] = {}
-        self._parts: dict[str, tuple[tuple[Item, ...], Task]] = {}  # items and task of a study never change
-        self._recalled: dict[str, Any] = {}  # study -> revision of the model its task knows
+        self._parts: dict[str, tuple[tuple[Item, ...], Task]] = {}  # by key: items and task of a study never change
+        self._examples: dict[str, tuple[Any, Examples | None]] = {}  # key -> revision of the model, its examples
         self._lock = threading.Lock()
 
     def at_hand(self, key: str) -> LiveStudy | None:
@@ -64,27 +65,33 @@ class LiveStudies:
             self._kept[key] = (time.monotonic(), study)
         return study
 
+    def forget(self, key: str) -> None:
+        """Load this study anew when it is asked for next: it was changed, or is gone."""
+        with self._lock:
+            self._kept.pop(key, None)
+            self._parts.pop(key, None)
+            self._examples.pop(key, None)
+
     def _load(self, record: StudyRecord) -> LiveStudy:
         spec = check_spec(record.spec)
-        if record.name not in self._parts:
+        if record.key not in self._parts:
             items = tuple(self._storage.items(record.name))
-            self._parts[record.name] = items, build_task(record.spec, self._storage)
-        items, task = self._parts[record.name]
-        if spec["queries"]["kind"] == "label":
-            self._recall(record.name, task)
-        serving = serving_of(record, spec, items, task)
+            self._parts[record.key] = items, build_task(record.spec, self._storage)
+        items, task = self._parts[record.key]
+        serving = serving_of(record, spec, items, task, self._examples_of(record, task))
         if record.archived or self._is_full(record, spec):  # what is held may still be answered; nothing new is dealt
             serving = replace(serving, per_person=0, practice=(), catch={})
         return LiveStudy(record, spec, items, serving)
 
-    def _recall(self, name: str, task: Task) -> None:
-        """Questions drawn here show examples of each class as well: by the model reported last."""
-        reported = self._storage.notes(name).get("reported", {}).get("revision")
-        if reported is not None and self._recalled.get(name) != reported:
-            kept = self._storage.load_model(name)
-            if kept is not None:
-                task.recall(kept[1])
-                self._recalled[name] = reported
+    def _examples_of(self, record: StudyRecord, task: Task) -> Examples | None:
+        """What questions drawn here show of each class: by the last cold fit."""
+        fitted = self._storage.notes(record.name).get("reported", {}).get("revision")
+        known, examples = self._examples.get(record.key, (None, None))
+        if fitted is not None and fitted != known:
+            kept = self._storage.load_model(record.name)
+            examples = None if kept is None else task.examples_of_model(kept[1])
+            self._examples[record.key] = fitted, examples
+        return examples
 
     def _is_full(self, record: StudyRecord, spec: Mapping[str, Any]) -> bool:
         wanted = spec["budget"]["answers"]
@@ -98,16 +105,22 @@ def serving_for(storage: LiveStorage, record: StudyRecord, items: Sequence[Item]
     from infonn.storage.memory import MemoryStorage
 
     kept = storage.items(record.name) if items is None else list(items)
-    rehearsal = MemoryStorage()
-    rehearsal.create_study(record, kept)
+    scratch = MemoryStorage()
+    scratch.create_study(record, kept)
     spec = check_spec(record.spec)
-    return serving_of(record, spec, kept, build_task(record.spec, rehearsal))
+    return serving_of(record, spec, kept, build_task(record.spec, scratch))
 
 
-def serving_of(record: StudyRecord, spec: Mapping[str, Any], items: Sequence[Item], task: Task) -> Serving:
+def serving_of(
+    record: StudyRecord,
+    spec: Mapping[str, Any],
+    items: Sequence[Item],
+    task: Task,
+    examples: Examples | None = None,
+) -> Serving:
     """How the [people] table wants questions dealt."""
     people = spec["people"]
-    _check_people(people)
+    _check_catch(people)
     rng = np.random.default_rng()  # which random question a person gets need not be repeatable; it is on record
 
     def draw(purpose: Purpose) -> Iterator[Question]:
@@ -117,7 +130,7 @@ def serving_of(record: StudyRecord, spec: Mapping[str, Any], items: Sequence[Ite
             for query in map(tuple, task.first_queries(lot, rng).tolist()):
                 if query not in drawn:
                     drawn.add(query)
-                    yield _question(record, spec, items, task, query, purpose, **used)
+                    yield _question(record, spec, items, task, query, purpose, examples, **used)
 
     def fixed(entry: Mapping[str, Any], purpose: Purpose) -> Question:
         question = _question(record, spec, items, task, _named_query(entry, items), purpose)
@@ -137,20 +150,7 @@ def serving_of(record: StudyRecord, spec: Mapping[str, Any], items: Sequence[Ite
     )
 
 
-_RANGES = {  # [people] key -> smallest and largest value
-    "hold_out": (0.0, 0.9),
-    "at_random": (0.0, 1.0),
-    "overlap": (1, 100),
-    "per_person": (0, 100_000),
-    "lease_s": (1.0, 30 * 86_400.0),
-    "prefetch": (0, 10),
-}
-
-
-def _check_people(people: Mapping[str, Any]) -> None:
-    for key, (low, high) in _RANGES.items():
-        if not low <= people[key] <= high:
-            raise DataError(f"[people] {key} is {people[key]}; it must be from {low} to {high}.")
+def _check_catch(people: Mapping[str, Any]) -> None:
     for entry in people["catch"]:
         position = entry.get("position") if isinstance(entry, Mapping) else None
         if not isinstance(position, int) or position < 0:
@@ -164,9 +164,10 @@ def _question(
     task: Task,
     query: tuple[int, ...],
     purpose: Purpose,
+    examples: Examples | None = None,
     **fields: Any,
 ) -> Question:
-    options = task.options(padded_queries([query], len(query) - 1)[0])
+    options = task.options(padded_queries([query], len(query) - 1)[0], examples)
     whole = tuple(item for item in query if item >= 0)
     order = list(range(len(options)))
     if spec["queries"]["kind"] != "label":  # classes keep their places, so that a hand finds them blind

@@ -37,7 +37,7 @@ def exported(storage: LiveStorage, record: StudyRecord, format: str) -> tuple[by
         excluded = {person.name for person in storage.respondents(record.name) if person.excluded}
         rows = answer_rows(storage.answers(record.name, None, everything=True), names, excluded)
         if format == "csv":
-            return write_csv(rows).encode(), "text/csv; charset=utf-8", ".csv"
+            return write_csv(rows).encode(errors="replace"), "text/csv; charset=utf-8", ".csv"
         if format == "jsonl":
             return write_json_lines(rows).encode(), "application/x-ndjson", ".jsonl"
         return write_parquet(rows), "application/octet-stream", ".parquet"
@@ -70,20 +70,27 @@ def bundle_of(storage: LiveStorage, record: StudyRecord) -> bundle.Bundle:
     excluded = {person.name for person in storage.respondents(record.name) if person.excluded}
     everything = storage.answers(record.name, None, everything=True)
     items, features = storage.items(record.name), storage.features(record.name)
-    return bundle.Bundle(record, items, features, files, everything, excluded)
+    return bundle.Bundle(record, items, features, files, everything, excluded, storage.deletions(record.name))
 
 
 def restored(storage: LiveStorage, data: bytes, name: str | None) -> StudyRecord:
-    """The study in a bundle, put into the storage."""
+    """The study in a bundle, put into the storage: all of it, or nothing."""
     kept = bundle.read(data, name)
     items = ItemSet(tuple(kept.items), kept.features)
     record = new_record(kept.record.spec, items)
-    record = replace(record, created_at=kept.record.created_at, archived=kept.record.archived)
+    told = kept.record
+    record = replace(record, created_at=told.created_at, archived=told.archived, retention_days=told.retention_days)
     _check_new(storage, record.name)
-    storage.create_study(record, kept.items, kept.features, kept.files)
-    storage.import_answers(record.name, kept.answered)
-    for person in kept.excluded:
-        storage.exclude(record.name, person)
+    serving_for(storage, record, items.items)  # refuses what cannot be served
+    storage.create_study(
+        record,
+        kept.items,
+        kept.features,
+        kept.files,
+        answered=kept.answered,
+        excluded=kept.excluded,
+        deletions=kept.deletions,
+    )
     return record
 
 
@@ -92,10 +99,10 @@ def put_study(storage: LiveStorage, spec: dict[str, Any], items: ItemSet, files:
     record = new_record({key: value for key, value in spec.items() if value}, items)
     _check_new(storage, record.name)
     draw = serving_for(storage, record, items.items).draw
-    storage.create_study(record, items.items, items.features, files)
-    if draw is not None:  # the first questions are random by plan, and there before a worker has looked
-        drawn = islice(draw("train"), record.spec["queries"]["first"])
-        storage.add_questions(record.name, [replace(question, strategy_asked="random") for question in drawn])
+    # The first questions are random by plan, and there before a worker has looked.
+    drawn = [] if draw is None else islice(draw("train"), record.spec["queries"]["first"])
+    first = [replace(question, strategy_asked="random") for question in drawn]
+    storage.create_study(record, items.items, items.features, files, questions=first)
     return record
 
 

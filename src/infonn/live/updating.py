@@ -155,9 +155,10 @@ class Updater:
                 questions = [replace(question, strategy_asked=study.strategy_name) for question in questions]
         else:
             chosen, scores = study.loop.choose(self.warm_belief, answers, rows, self.queue_size(), rng)
+            version, examples = self.belief_version, study.task.examples(self.warm_belief, answers)
             questions = [
                 study.make_question(
-                    query, study.strategy_name, rng, score=float(score), model_version=self.belief_version
+                    query, study.strategy_name, rng, score=float(score), model_version=version, examples=examples
                 )
                 for query, score in zip(chosen, scores)
             ]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import math
 import tempfile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from infonn.datasets.items import IMAGE_ENDINGS
 from infonn.errors import DataError
@@ -32,6 +36,7 @@ def items_from_uploads(uploads: list[tuple[str, bytes]], features: bytes | None)
             _place(folder, filename, data, alone=len(uploads) == 1)
         rows = None
         if features is not None:
+            check_array(features)
             rows = Path(name) / "features.npy"
             rows.write_bytes(features)
         try:
@@ -43,6 +48,8 @@ def items_from_uploads(uploads: list[tuple[str, bytes]], features: bytes | None)
 def items_in(path: Path, features: Path | None = None) -> tuple[ItemSet, list[ItemFile]]:
     """Items of a CSV file or a folder of images, with the files they name; every problem is a sentence."""
     items = read_items(path, features)
+    for number, item in enumerate(items.items):
+        check_text(f"Item {number}", item.name, item.text, item.image, item.audio)
     named = [(item.image, safe_image) for item in items.items if item.image]
     named += [(item.audio, safe_sound) for item in items.items if item.audio]
     if len(named) > MAX_IMAGES:
@@ -52,6 +59,30 @@ def items_in(path: Path, features: Path | None = None) -> tuple[ItemSet, list[It
         if relative not in files:
             files[relative] = ItemFile(relative, *make_safe(_read(items.folder, relative), relative))
     return items, list(files.values())
+
+
+def check_array(data: bytes) -> None:
+    """Refuse what is no .npy file of a matrix of real numbers, before memory is taken for what its header promises."""
+    file = io.BytesIO(data)
+    try:
+        version = np.lib.format.read_magic(file)
+        read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        shape, _, kind = read_header[version](file)
+    except Exception as error:  # whatever numpy's parser makes of bytes that mean harm
+        raise DataError("The features cannot be read as a .npy file (version 1 or 2).") from error
+    if kind.kind not in "fiub" or len(shape) != 2 or min(shape) < 1:
+        raise DataError(
+            f"The features cannot be read as a .npy matrix of real numbers: their shape is {shape}, their type {kind}."
+        )
+    if math.prod(shape) * kind.itemsize != len(data) - file.tell():
+        raise DataError(f"The features should have shape {shape}, and the file is not of that length.")
+
+
+def check_text(whose: str, *texts: str | None) -> None:
+    """Refuse characters that no database holds."""
+    for text in texts:
+        if text is not None and ("\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text)):
+            raise DataError(f"{whose} has a NUL character or half a letter in {text!r}, which no storage holds.")
 
 
 def _place(folder: Path, filename: str, data: bytes, alone: bool) -> None:

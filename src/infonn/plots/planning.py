@@ -41,7 +41,7 @@ def draw_plan(strategies: Mapping[str, Trials], target: float, title: str) -> Fi
             axes.plot([median], [height], "o", color="white", markeredgecolor=by_name[name], label=label, zorder=5)
         axes.set_ylim(max(0.45, lowest - 0.02), min(1.0, target + 0.07))
         axes.set_xlabel("answers")
-        axes.set_ylabel("triplets ordered rightly")
+        axes.set_ylabel("triplets in the right order")
         axes.set_title(title)
         axes.legend(loc="lower right", title=f"median answers to {target:.0%}")
     return figure

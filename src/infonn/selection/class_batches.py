@@ -8,12 +8,15 @@ import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import FloatArray, IntArray, to_numpy
-from infonn.contracts.loop import Situation
+from infonn.contracts.loop import BatchRule, Situation
 from infonn.maths.neighbours import farthest_first, nearest_labelled
-from infonn.selection.batches import turns_of_groups
+from infonn.maths.targets import label_target_information
+from infonn.selection.batches import best, turns_of_groups
+from infonn.selection.class_criteria import class_probs, drawn_targets
 from infonn.selection.class_predictions import point_log_probs
 
 FITTED_ITEMS = 10_000  # k-means looks for its centres among so many items, then assigns all
+TYPICAL_ITEMS = 20_000  # items among which typical ones are sought
 NEIGHBOURS_FROM = 5_000  # members of a cluster among which the neighbours of an item are sought
 
 
@@ -31,7 +34,7 @@ class Clustered:
     neighbours: int = 5
 
     def __call__(self, scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:
-        return best_of_groups(scores, self.groups(situation, rng), size, rng)
+        return best_of_groups(scores, self.groups(situation, rng), size, rng) if size else np.empty(0, np.int64)
 
     def groups(self, situation: Situation, rng: Generator) -> IntArray:
         """The cluster of every pool row."""
@@ -71,8 +74,8 @@ def k_means(embedding: FloatArray, items: IntArray, n_clusters: int, rng: Genera
     kind = KMeans if n_clusters <= 50 else MiniBatchKMeans
     model = kind(n_clusters, n_init=1, max_iter=30, random_state=int(rng.integers(2**31)))
     model.fit(np.asarray(embedding[sample], np.float32))
-    groups: IntArray = model.predict(np.asarray(embedding[items], np.float32))
-    return groups
+    chunks = [items[i : i + FITTED_ITEMS] for i in range(0, len(items), FITTED_ITEMS)]
+    return np.concatenate([model.predict(np.asarray(embedding[chunk], np.float32)) for chunk in chunks])
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,8 @@ def badge_seeds(probs: FloatArray, hidden: FloatArray, size: int, rng: Generator
     residuals = probs.copy()
     residuals[np.arange(len(probs)), probs.argmax(axis=1)] -= 1
     norms = (residuals**2).sum(axis=1) * (hidden**2).sum(axis=1)
+    if size == 0:
+        return np.empty(0, np.int64)
     chosen = [int(np.argmax(norms))]
     nearest = np.full(len(probs), np.inf)
     while len(chosen) < min(size, len(probs)):
@@ -119,6 +124,61 @@ def badge_seeds(probs: FloatArray, hidden: FloatArray, size: int, rng: Generator
         else:  # all that is left lies on a seed
             chosen.append(int(rng.choice(np.setdiff1d(np.arange(len(probs)), chosen))))
     return np.array(chosen, np.int64)
+
+
+@dataclass(frozen=True)
+class PseudoLabels:
+    """ParBaLS (Hu and Mussmann 2025): pick after pick, each as if labels drawn for the earlier ones were known.
+
+    In each of `worlds` a pick gets a label drawn from the belief, and draws of the belief count by how well they
+    foresaw it; the next pick has the highest EPIG on average over the worlds. Picks come from the `looked_at`
+    highest scores.
+    """
+
+    worlds: int = 4
+    looked_at: int = 100
+    n_targets: int = 32
+
+    def __call__(self, scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:
+        if size <= 1:
+            return best(scores, situation, size, rng)
+        rows = best(scores, situation, min(len(scores), max(self.looked_at, 2 * size)), rng)
+        probs = class_probs(situation.belief, situation.pool[rows, 0])
+        targets = drawn_targets(situation, self.n_targets, rng)
+        return rows[pseudo_label_picks(probs, targets, size, self.worlds, rng)]
+
+
+def pseudo_label_picks(probs: FloatArray, targets: FloatArray, size: int, worlds: int, rng: Generator) -> IntArray:
+    """Rows of `probs` (draws, n, classes) picked as `PseudoLabels` says; the first row is the first pick."""
+    weights: FloatArray = np.full((worlds, len(probs)), 1 / len(probs), np.float32)
+    picked = [0]
+    while len(picked) < min(size, probs.shape[1]):
+        last = probs[:, picked[-1]]  # (draws, classes)
+        chances = np.cumsum(weights @ last, axis=1)
+        labels = (rng.random((worlds, 1)) * chances[:, -1:] > chances).sum(axis=1)
+        weights = weights * last[:, labels].T
+        weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-30)
+        gains = np.mean([label_target_information(probs, targets, world) for world in weights], axis=0)
+        gains[picked] = -np.inf
+        picked.append(int(np.argmax(gains)))
+    return np.array(picked, np.int64)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The best of each of `size` clusters among the best scores: no two that resemble each other (Zhdanov 2019).
+
+    Clusters are those of k-means among the `looked_at` times `size` highest scores.
+    """
+
+    looked_at: int = 10
+
+    def __call__(self, scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:
+        if size <= 1:
+            return best(scores, situation, size, rng)
+        rows = best(scores, situation, min(len(scores), self.looked_at * size), rng)
+        groups = k_means(to_numpy(situation.belief.embedding), situation.pool[rows, 0], size, rng)
+        return rows[best_of_groups(scores[rows], groups, size, rng)]
 
 
 @dataclass(frozen=True)
@@ -154,21 +214,32 @@ def typical_items(
     neighbours: int = 20,
     max_clusters: int = 500,
 ) -> IntArray:
-    """Positions in `items` of typical ones, see `Typical`; clusters with fewer labels come first, large ones before."""
+    """Positions in `items` of typical ones, see `Typical`; clusters with fewer labels come first, large ones before.
+
+    Of many items a sample is looked at: what is typical of it is typical of all.
+    """
+    if size == 0:
+        return np.empty(0, np.int64)
+    if len(items) > max(TYPICAL_ITEMS, size):
+        sample = np.sort(rng.choice(len(items), max(TYPICAL_ITEMS, size), replace=False))
+        found = typical_items(embedding, items[sample], labelled, size, rng, neighbours, max_clusters)
+        return sample[found]
     labelled = np.unique(labelled)
     everything = np.concatenate([items, labelled]).astype(np.int64)
     groups = k_means(embedding, everything, min(len(labelled) + size, max_clusters), rng)
     sizes = np.bincount(groups)
     covered = np.bincount(groups[len(items) :], minlength=len(sizes)).astype(float)
     own = groups[: len(items)]
-    waiting = {g: _by_typicality(embedding, items, np.flatnonzero(own == g), neighbours, rng) for g in np.unique(own)}
+    left = np.bincount(own, minlength=len(sizes))
+    waiting: dict[int, list[int]] = {}  # by group, from the most typical on; only of groups that are reached
     chosen: list[int] = []
     while len(chosen) < min(size, len(items)):
-        group = min(waiting, key=lambda g: (covered[g], -sizes[g]))
+        group = min(np.flatnonzero(left).tolist(), key=lambda g: (covered[g], -sizes[g]))
+        if group not in waiting:
+            waiting[group] = _by_typicality(embedding, items, np.flatnonzero(own == group), neighbours, rng)
         chosen.append(waiting[group].pop(0))
         covered[group] += 1
-        if not waiting[group]:
-            del waiting[group]
+        left[group] -= 1
     return np.array(chosen, np.int64)
 
 
@@ -183,3 +254,23 @@ def _by_typicality(
     for column in nearest.T:  # an item is its own nearest, at distance 0
         distances += np.linalg.norm(points - embedding[items[among][column]], axis=1)
     return [int(member) for member in members[np.argsort(distances, kind="stable")]]
+
+
+@dataclass(frozen=True)
+class TypicalFirst:
+    """Typical items until there are `per_class` labels for each class, at least `fewest`; then another rule.
+
+    `n_classes` None: as many as were answered so far.
+    """
+
+    rule: BatchRule = best
+    n_classes: int | None = None
+    per_class: int = 4
+    fewest: int = 20
+
+    def __call__(self, scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:
+        answers = situation.answers
+        n_classes = self.n_classes or len(np.unique(answers.responses))
+        if len(answers) < max(self.fewest, self.per_class * n_classes):
+            return Typical()(scores, situation, size, rng)
+        return self.rule(scores, situation, size, rng)

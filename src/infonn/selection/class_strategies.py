@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from infonn.contracts.loop import Strategy
 from infonn.maths.draws import DEFAULT_DRAWS, DrawMethod
 from infonn.maths.joint import MAX_CONFIGURATIONS
 from infonn.selection.batches import PowerNoise, best
-from infonn.selection.class_batches import Badge, Clustered, KCenter, Typical
-from infonn.selection.class_criteria import ClassEntropy, Margin
-from infonn.selection.class_predictions import ClassDistanceNoise, ClassDraws
+from infonn.selection.class_batches import Badge, Clustered, KCenter, PseudoLabels, Spread, Typical, TypicalFirst
+from infonn.selection.class_criteria import ClassEntropy, LabelTargets, Margin
+from infonn.selection.class_predictions import ClassDistanceNoise, ClassDraws, Pairs, PlaceDraws
 from infonn.selection.criteria import Information, Random
 from infonn.selection.joint import JointInformation
 
@@ -23,7 +21,7 @@ def info_nn(
     mu: float | None = None,
     n_draws: int = DEFAULT_DRAWS,
     method: DrawMethod = "sobol",
-    pairs: Literal["labelled", "all"] = "labelled",
+    pairs: Pairs = "labelled",
 ) -> Strategy:
     """Info-NN-m: the label tells most about where the item lies among labelled ones, best of every cluster."""
     predictor = ClassDistanceNoise(sigma, mu, n_draws, method, pairs)
@@ -63,6 +61,32 @@ def k_center() -> Strategy:
 def badge() -> Strategy:
     """BADGE: k-means++ seeds among the gradients of the last layer."""
     return Strategy(Random(), Badge())
+
+
+def epig(n_targets: int = 100, candidates: int = 1000) -> Strategy:
+    """EPIG: the label is expected to tell most of the labels of other items."""
+    return Strategy(LabelTargets(n_targets, candidates), best)
+
+
+def epig_pseudo(n_targets: int = 100, candidates: int = 1000, worlds: int = 4) -> Strategy:
+    """ParBaLS: EPIG for batches, each pick as if labels drawn for the earlier ones were known."""
+    return Strategy(LabelTargets(n_targets, candidates), PseudoLabels(worlds))
+
+
+def info_nn_draws(clusters: bool = False, max_configurations: int = MAX_CONFIGURATIONS) -> Strategy:
+    """Info-NN on draws: where the item lies among the labelled ones is drawn from the belief."""
+    batch = Clustered() if clusters else JointInformation(max_configurations)
+    return Strategy(Information(), batch, PlaceDraws())
+
+
+def default(n_classes: int | None = None, spread: bool = False) -> Strategy:
+    """Typical items of different kinds first, then those whose two most likely classes are closest."""
+    return Strategy(Margin(), TypicalFirst(Spread() if spread else best, n_classes))
+
+
+def margin_spread() -> Strategy:
+    """The two most likely classes are closest, and no two items of a batch resemble each other."""
+    return Strategy(Margin(), Spread())
 
 
 def typicality(neighbours: int = 20) -> Strategy:

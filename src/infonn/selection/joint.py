@@ -15,6 +15,7 @@ from infonn.queries import draw_queries
 from infonn.selection.batches import batch_rule
 from infonn.selection.criteria import Information, prediction_of
 from infonn.selection.predictions import BestDraws
+from infonn.selection.search import SwapSearch
 
 LOOKED_AT = 40  # queries that a pairwise or Gaussian batch is chosen from, for each one picked: the most informative
 
@@ -83,19 +84,19 @@ class TargetInformation:
         return np.concatenate(parts) if parts else np.empty(0)
 
 
-def info_nn_joint() -> Strategy:
+def info_nn_joint(search: bool = False) -> Strategy:
     """The answers of the batch are expected to tell most together: exact for few, sampled for many (BatchBALD)."""
-    return Strategy(Information(), JointInformation(), BestDraws())
+    return Strategy(Information(), JointInformation(), BestDraws(), SwapSearch() if search else None)
 
 
-def info_nn_pairwise() -> Strategy:
+def info_nn_pairwise(search: bool = False) -> Strategy:
     """As info_nn_joint, counting what is shared by pairs only (2-BALD): much quicker, for batches of about 10."""
-    return Strategy(Information(), PairwiseInformation(), BestDraws())
+    return Strategy(Information(), PairwiseInformation(), BestDraws(), SwapSearch() if search else None)
 
 
-def info_nn_gaussian() -> Strategy:
+def info_nn_gaussian(search: bool = False) -> Strategy:
     """As info_nn_joint, in the normal approximation: for batches of any size."""
-    return Strategy(Information(), GaussianInformation(), BestDraws())
+    return Strategy(Information(), GaussianInformation(), BestDraws(), SwapSearch() if search else None)
 
 
 def info_nn_targets(n_targets: int = 128, power: float | None = None) -> Strategy:

@@ -60,6 +60,15 @@ class DistancePrediction:
         )
         return _plain_where_nan(scores, self, queries)
 
+    def swap_information(self, queries: IntArray, position: int, items: IntArray) -> FloatArray:
+        """Nats of every query with each of `items` at `position`: (queries, items); see `kernels.swaps`."""
+        from infonn.maths.kernels.swaps import distance_swaps
+
+        embedding, normals = to_numpy(self.embedding), to_numpy(self.normals)
+        column = None if self.column is None else to_numpy(self.column)
+        ranking = self.kind == "ranking"
+        return distance_swaps(queries, position, items, embedding, normals, self.sigma, self.response, column, ranking)
+
 
 @dataclass(frozen=True)
 class EmbeddingPrediction:
@@ -86,14 +95,27 @@ class EmbeddingPrediction:
             return in_chunks(mutual_information, self, queries)
         from infonn.maths.kernels.information import draws_information
 
-        scale = float(2 * to_numpy(self.belief.embedding).var(axis=0).sum())
         room = DRAWN_NUMBERS // (one.shape[0] * one.shape[2])  # items whose draws may stand in memory at once
         chunk = len(queries) if len(self.belief.embedding) <= room else max(1, room // queries.shape[1])
         parts = []
         for first in range(0, len(queries), chunk):
             draws, local = self._draws_of(queries[first : first + chunk])
-            parts.append(draws_information(local, draws, self.response, scale, self.kind == "ranking"))
+            parts.append(draws_information(local, draws, self.response, self._scale, self.kind == "ranking"))
         return _plain_where_nan(np.concatenate(parts), self, queries)
+
+    def swap_information(self, queries: IntArray, position: int, items: IntArray) -> FloatArray:
+        """Nats of every query with each of `items` at `position`: (queries, items); see `kernels.swaps`."""
+        from infonn.maths.kernels.swaps import draws_swaps
+
+        draws, local = self._draws_of(np.append(queries, items)[None])
+        local, numbers = local[0, : queries.size].reshape(queries.shape), local[0, queries.size :]
+        ranking = self.kind == "ranking"
+        return draws_swaps(local, position, numbers, to_numpy(draws), self.response, self._scale, ranking)
+
+    @cached_property
+    def _scale(self) -> float:
+        """A usual squared distance."""
+        return float(2 * to_numpy(self.belief.embedding).var(axis=0).sum())
 
     def _draws_of(self, queries: IntArray) -> tuple[Array, IntArray]:
         """Draws of the items that occur, and the queries with these items renumbered."""

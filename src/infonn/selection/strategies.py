@@ -12,6 +12,7 @@ from infonn.maths.draws import DEFAULT_DRAWS, DrawMethod
 from infonn.selection.batches import BatchSettings, OneOrMany, batch_rule, best
 from infonn.selection.criteria import Entropy, Information, Random
 from infonn.selection.predictions import BestDraws, DistanceNoise, EmbeddingNoise
+from infonn.selection.search import SwapSearch
 
 BATCH_POWER = 8.0  # beta of info_nn's power noise; 4 to 8 did best in published logs of PowerBALD
 
@@ -25,15 +26,16 @@ def info_nn(
     sigma: float | None = None,
     mu: float | None = None,
     n_draws: int = DEFAULT_DRAWS,
+    search: bool = False,
     **batch: Unpack[BatchSettings],
 ) -> Strategy:
     """The answer is expected to tell most: by the belief's own draws, or else by drawn distances.
 
     Power noise, unless `power` says otherwise, keeps a batch from asking one thing many times; a single query is
-    always the best one.
+    always the best one. With `search`, queries beyond a drawn pool are looked for, too.
     """
     rule = OneOrMany(batch_rule(**(BatchSettings(power=BATCH_POWER) | batch)))
-    return Strategy(Information(), rule, BestDraws(sigma, mu, n_draws))
+    return Strategy(Information(), rule, BestDraws(sigma, mu, n_draws), SwapSearch() if search else None)
 
 
 def info_nn_distances(

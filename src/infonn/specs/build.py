@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from infonn.arrays import FloatArray, IntArray
 from infonn.contracts.loop import Learner, Strategy, Task
 from infonn.contracts.storage import LiveStorage, Storage
-from infonn.errors import DataError, StudyError, unknown_name
+from infonn.errors import DataError, StudyError
 from infonn.records import StudyRecord
 from infonn.specs.registry import (
     DEFAULT_LEARNERS,
@@ -20,6 +20,7 @@ from infonn.specs.registry import (
     TASKS,
     Part,
     build_part,
+    check_name,
     learners_of,
     load_part,
     strategies_of,
@@ -199,7 +200,7 @@ def create_study(
     )
 
 
-_STEPS = {"learner": "fit", "strategy": "select_with_scores"}
+_STEPS = {"learner": "fit", "strategy": "choose"}
 
 
 def _table_of(kind: str, part: Any) -> dict[str, Any]:
@@ -254,8 +255,7 @@ def new_record(spec: Mapping[str, Any], items: ItemSet) -> StudyRecord:
         ("Learner", learners_of(task), settings.learner.name),
         ("Strategy", strategies_of(task), settings.strategy.name),
     ):
-        if name not in table:
-            raise unknown_name(kind, name, table)
+        check_name(kind, table, name)
     record = _record(settings)
     if task == "similarity" and settings.strategy.name in _LIVE_PER_REFERENCE:
         record.spec["strategy"].setdefault("per_reference", True)  # type: ignore[index]

@@ -68,7 +68,7 @@ DATASETS = {
 }
 STORAGES = {
     "memory": "infonn.storage.memory:MemoryStorage",
-    "jsonl": "infonn.storage.jsonl:JournalStorage",
+    "jsonl": "infonn.storage.jsonl:JsonlStorage",
     "sqlite": "infonn.storage.sql:SqlStorage",
     "postgresql": "infonn.storage.sql:SqlStorage",
     "postgresql+psycopg": "infonn.storage.sql:SqlStorage",
@@ -81,6 +81,10 @@ DEFAULT_LEARNERS = {  # by task, and by whether the items bring features; panels
 }
 DEFAULT_STRATEGIES = {"similarity": "info_nn", "labels": "info_nn"}  # by task
 EARLIER_NAMES = {"n_dims": "dims"}  # settings of parts as version 0.1 called them
+NEIGHBOURS = {  # "skactiveml:UncertaintySampling", "cblearn:SOE": (kind, prefix) -> what turns the rest into a part
+    ("Strategy", "skactiveml"): "infonn.adapters.scikit_activeml:strategy_part",
+    ("Learner", "cblearn"): "infonn.adapters.cblearn:learner_part",
+}
 OWN = "own"  # the name under which a part given as an object is stored
 
 Part = str | Callable[..., Any]  # "module:attribute", or what makes the part
@@ -136,8 +140,9 @@ def _plugins(kind: str, task: str) -> dict[str, Part]:
 
 def load_part(kind: str, table: Mapping[str, Part], name: str) -> Any:
     """What `name` stands for; the part is imported here and nowhere earlier."""
+    check_name(kind, table, name)
     if name not in table:
-        raise unknown_name(kind, name, table)
+        return _of_a_neighbour(kind, name)
     part = table[name]
     if not isinstance(part, str):
         return part
@@ -148,6 +153,21 @@ def load_part(kind: str, table: Mapping[str, Part], name: str) -> Any:
         if error.name and error.name.split(".")[0] == "torch":
             raise MissingPartError(f'{kind} "{name}" needs torch: pip install "infonn[deep]".') from error
         raise
+
+
+def check_name(kind: str, table: Mapping[str, Part], name: str) -> None:
+    """Refuse a name that stands for nothing, with the near miss named."""
+    if name not in table and (kind, name.partition(":")[0]) not in NEIGHBOURS:
+        raise unknown_name(kind, name, table)
+
+
+def _of_a_neighbour(kind: str, name: str) -> Any:
+    prefix, _, path = name.partition(":")
+    module, _, attribute = NEIGHBOURS[kind, prefix].partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)(path)
+    except ModuleNotFoundError as error:
+        raise MissingPartError(f'{kind} "{name}" needs {error.name}, which is not installed.') from error
 
 
 def build_part(

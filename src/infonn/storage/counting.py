@@ -9,10 +9,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from infonn.records import Counts
+from infonn.storage.leasing import AT_WORK_S, RECENT
 from infonn.storage.schema import answers, questions, respondents
-
-AT_WORK_S = 120.0  # a person seen within this time counts as at work
-RECENT = 500  # questions over which staleness is reported
+from infonn.storage.sql_leasing import is_leased, is_open
 
 
 def counts_of(connection: Connection, study_id: int, now: float) -> Counts:
@@ -27,14 +26,7 @@ def counts_of(connection: Connection, study_id: int, now: float) -> Counts:
         )
     }
     purposes = ("train", "hold_out", "catch", "practice")
-    states = {
-        row.state: row.n
-        for row in connection.execute(
-            sa.select(questions.c.state, sa.func.count().label("n"))
-            .where(of_questions & (questions.c.purpose == "train") & questions.c.copy_of.is_(None))
-            .group_by(questions.c.state)
-        )
-    }
+    queue = of_questions & (questions.c.purpose == "train") & questions.c.copy_of.is_(None)
     handed_out = of_questions & (questions.c.purpose == "train") & questions.c.asked_at.is_not(None)
     fell_back = questions.c.strategy_used != questions.c.strategy_asked
     unseen = list(
@@ -55,8 +47,8 @@ def counts_of(connection: Connection, study_id: int, now: float) -> Counts:
         people=_count(connection, respondents, of_people),
         people_at_work=_count(connection, respondents, of_people & (respondents.c.seen_at > now - AT_WORK_S)),
         answers_last_minute=_count(connection, answers, of_answers & (answers.c.received_at > now - 60)),
-        queue=states.get("open", 0),
-        leased=states.get("leased", 0),
+        queue=_count(connection, questions, queue & is_open(now)),
+        leased=_count(connection, questions, queue & is_leased(now)),
         asked=_count(connection, questions, handed_out),
         fallback=_count(connection, questions, handed_out & fell_back),
         unseen_median=float(np.median(unseen)) if unseen else 0.0,

@@ -1,11 +1,13 @@
-"""A database engine whose transactions are kept once they return, and the check of its schema's version."""
+"""A database engine whose transactions are kept once they return; what is not ours, or damaged, is refused."""
 
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection, make_url
 from sqlalchemy.exc import DBAPIError, NoSuchModuleError
 
-from infonn.errors import MissingPartError, StorageError
+from infonn.errors import DataError, MissingPartError, StorageError, StudyError
 from infonn.storage import schema
 
 _BUSY_S = 30  # how long a writer waits for another process before it gives up
@@ -49,12 +51,22 @@ class Database:
         self._jobs_lock = threading.Lock()
         self._engine = self._make_engine()
         self._write_engine = self._engine.execution_options(infonn_write=True)
+        self._is_there = False  # whether our tables are; a database without is read as an empty one
+        self._creation = threading.Lock()
+        self._empty: sa.Engine | None = None
         if check_version:
-            self._create_or_check()
+            self._check()
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction that changes something: committed to disk when the block ends without an error."""
+        self.create()
+        with self.write_as_is() as connection:
+            yield connection
+
+    @contextmanager
+    def write_as_is(self) -> Iterator[Connection]:
+        """As `write`, in a database whose tables may be others, or none."""
         if not self.is_sqlite:
             with self._transaction(self._write_engine) as connection:
                 yield connection
@@ -72,6 +84,7 @@ class Database:
         nothing is kept and each piece of work is run again by itself; so work may run twice, and changes nothing
         but the database.
         """
+        self.create()
         job = _Job(work, finish)
         with self._jobs_lock:
             self._jobs.append(job)
@@ -110,7 +123,12 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A transaction that only looks."""
+        """A transaction that only looks. A database that is not there yet looks empty, and is not made by looking."""
+        if not self._is_there and self.version() is None:
+            with self._transaction(self._nothing()) as connection:
+                yield connection
+            return
+        self._is_there = True
         with self._transaction(self._engine) as connection:
             yield connection
 
@@ -119,8 +137,12 @@ class Database:
         try:
             with engine.begin() as connection:
                 yield connection
-        except sa.exc.IntegrityError:
+        except sa.exc.IntegrityError as error:
+            if "foreign key" in str(error.orig).lower():
+                raise StudyError("The study, or the question, was deleted a moment ago; nothing was stored.") from error
             raise
+        except (sa.exc.DataError, UnicodeEncodeError, OverflowError) as error:
+            raise DataError("A value is no number or text that the storage can keep; nothing was stored.") from error
         except DBAPIError as error:
             raise StorageError(_plain(error, self.url)) from error
 
@@ -129,21 +151,29 @@ class Database:
 
     def version(self) -> str | None:
         """The migration the database stands at; None where it has no tables yet."""
-        with self.read() as connection:
+        if self.is_sqlite and not Path(str(self.url.database)).exists():
+            return None
+        with self._transaction(self._engine) as connection:
             if not sa.inspect(connection).has_table("alembic_version"):
                 return None
             return connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
 
     def create(self) -> None:
-        """Make the tables, unless another process did so a moment ago."""
-        with self.write() as connection:
-            if not self.is_sqlite:
-                connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _CREATION_LOCK})
-            if sa.inspect(connection).has_table("alembic_version"):
+        """Make the tables, unless they are there, or another process did so a moment ago."""
+        with self._creation:
+            if self._is_there:
                 return
-            schema.metadata.create_all(connection)
-            connection.execute(sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
-            connection.execute(sa.text("INSERT INTO alembic_version VALUES (:head)"), {"head": schema.HEAD})
+            if self.is_sqlite:
+                make_private(Path(str(self.url.database)))
+            with self.write_as_is() as connection:
+                if not self.is_sqlite:
+                    connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _CREATION_LOCK})
+                if not sa.inspect(connection).has_table("alembic_version"):
+                    schema.metadata.create_all(connection)
+                    version = "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"
+                    connection.execute(sa.text(version))
+                    connection.execute(sa.text("INSERT INTO alembic_version VALUES (:head)"), {"head": schema.HEAD})
+            self._is_there = True
 
     # --- inside ------------------------------------------------------------------------------------
 
@@ -164,11 +194,26 @@ class Database:
             sa.event.listen(engine, "begin", _begin)
         return engine
 
-    def _create_or_check(self) -> None:
+    def _nothing(self) -> sa.Engine:
+        """Our tables without a row, in memory."""
+        with self._creation:
+            if self._empty is None:
+                self._empty = sa.create_engine(
+                    "sqlite://", poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False}
+                )
+                schema.metadata.create_all(self._empty)
+            return self._empty
+
+    def _check(self) -> None:
+        """Refuse what is damaged, another program's, or of another version."""
+        if self.is_sqlite:
+            check_file(Path(str(self.url.database)))
         found = self.version()
         if found is None:
-            self.create()
             return
+        if self.is_sqlite:
+            make_private(Path(str(self.url.database)))
+        self._is_there = True
         if found == schema.HEAD:
             return
         shown = shown_url(self.url)
@@ -197,6 +242,44 @@ def normal_url(url: str) -> URL:
     return parsed.set(drivername="postgresql+psycopg")
 
 
+def make_private(path: Path) -> None:
+    """Make the file if there is none, and keep others from reading it: it holds what people answered.
+
+    A file that is there is not opened: closing it would end the locks that this process has on it.
+    """
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written to: {error.strerror}.") from error
+    for each in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        with suppress(OSError):  # the file of another user, who decides
+            each.chmod(0o600)
+
+
+def check_file(path: Path) -> None:
+    """Refuse a SQLite file that is damaged or of another program; nothing in it is changed. A missing one is fine."""
+    if not path.exists() or not path.stat().st_size:
+        return
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_BUSY_S)) as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if tables and not {"studies", "settings", "alembic_version"} <= tables:
+                shown = ", ".join(sorted(tables)[:5])
+                raise StorageError(f"{path} is a database of another program (its tables: {shown}). Name another file.")
+            problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    except sqlite3.OperationalError as error:
+        raise StorageError(f"{path} cannot be read now: {error}. Try again.") from error
+    except sqlite3.DatabaseError as error:
+        problem = str(error)
+    if problem != "ok":
+        raise StorageError(
+            f"{path} is damaged or no database ({problem.splitlines()[-1]}), and was left as it is. Bring back a copy: "
+            f"infonn storage restore BACKUP --storage sqlite:///{path}"
+        )
+
+
 def shown_url(url: URL) -> str:
     """The URL as a person may see it, without its password."""
     return url.render_as_string(hide_password=True)
@@ -209,7 +292,7 @@ def _dumps(value: object) -> str:
 def _set_pragmas(connection: Any, _: object) -> None:
     connection.isolation_level = None  # transactions begin where `_begin` says, not where the driver guesses
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

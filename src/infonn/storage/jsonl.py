@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 from warnings import warn
@@ -13,29 +15,33 @@ import numpy as np
 
 from infonn.arrays import FloatArray
 from infonn.contracts.storage import Answered
-from infonn.errors import ResultsFileError
+from infonn.errors import ResultsFileError, StorageError
 from infonn.records import Answer, Item, Purpose, Question, Round, StudyRecord
 from infonn.storage.memory import MemoryStorage
 
 _LINE = b'{"event": "'  # so every line begins
 
 
-class JournalStorage:
-    """Memory whose every change is first a line in a file; opening the file again brings the memory back.
+class JsonlStorage:
+    """Memory whose every change is a line in a file; opening the file again brings the memory back.
 
-    Each line is flushed before the call returns, so a killed process loses nothing; rounds are also synced to
-    disk. A last line that was cut off is dropped, and said; damage elsewhere is an error and changes nothing.
-    Leases are not kept: after a restart every unanswered question is open again. Of two that have the file open, the
-    one that comes second to write is refused, so that neither writes over the other.
+    Each line is on the disk before the call returns, so that a lost process or machine loses nothing; what could not
+    be written is not in the memory either. A last line that was cut off is dropped, and said; damage elsewhere is an
+    error and changes nothing. Leases and models are not kept: after a restart every unanswered question is open again.
+    Of two that have the file open, the one that comes second to write is refused, so that none writes over the other.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, clock: Callable[[], float] = time.time) -> None:
         self.path = Path(path)
-        self._memory = MemoryStorage()
+        self._clock = clock
+        self._memory = MemoryStorage(clock)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._size = self._replay() if self.path.exists() else 0
+        is_new = not self.path.exists()
+        self._size = 0 if is_new else self._replay()
         self._file = self.path.open("ab")
         self._file.truncate(self._size)
+        if is_new:
+            _sync_name(self.path)
 
     def close(self) -> None:
         self._file.close()
@@ -76,7 +82,6 @@ class JournalStorage:
     def add_round(self, study: str, round: Round) -> None:
         self._memory.add_round(study, round)
         self._write({"event": "round", "study": study, **round.to_json()})
-        os.fsync(self._file.fileno())
 
     # --- questions to the memory -------------------------------------------------------------------
 
@@ -125,9 +130,23 @@ class JournalStorage:
                 "again, and go on with one of them only."
             )
         line = json.dumps(event).encode() + b"\n"
-        self._file.write(line)
-        self._file.flush()
+        try:
+            self._file.write(line)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            self._go_back()
+            raise StorageError(f"{self.path} cannot be written to ({error.strerror}); nothing was stored.") from error
         self._size += len(line)
+
+    def _go_back(self) -> None:
+        """Let file and memory be as they were before a line that could not be written."""
+        with suppress(OSError):  # what is left of the line goes as soon as somebody closes or opens the file
+            self._file.close()
+        os.truncate(self.path, self._size)
+        self._memory = MemoryStorage(self._clock)
+        self._replay()
+        self._file = self.path.open("ab")
 
     def _replay(self) -> int:
         """Bring the memory back; how many bytes of the file are whole lines."""
@@ -173,3 +192,13 @@ class JournalStorage:
                 memory.add_round(study, Round.from_json(event))
             case _:
                 raise ValueError(f'unknown event "{kind}"')
+
+
+def _sync_name(path: Path) -> None:
+    """Wait until a new file's name is on the disk, where the system lets a folder be synced."""
+    with suppress(OSError):
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

@@ -1,26 +1,36 @@
-"""Dealing questions to one person: the same rules for every storage."""
+"""The rules of asking, the same for every storage: who is leased which question, when a lease has lapsed, which answer
+is accepted, and what an import may bring."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
-from infonn.contracts.storage import Serving
-from infonn.queries import Kind
-from infonn.records import Purpose, Question
+from infonn.contracts.storage import Answered, Serving
+from infonn.errors import AlreadyAnsweredError, DataError, InvalidQueryError, UnknownQuestionError
+from infonn.queries import question_key
+from infonn.records import Answer, Purpose, Question, check_response, second_answer
+from infonn.storage.plain import check_answer, check_question
+
+KEPT_MODELS = 3  # the newest ones of a study
+AT_WORK_S = 120.0  # a person seen within this time counts as at work
+RECENT = 500  # questions over which staleness is reported
 
 
-class Desk(Protocol):
-    """What dealing needs to know and do for one person, within one transaction."""
+class Leasing(Protocol):
+    """What leasing questions to one person, and accepting answers, needs to know and do within one transaction."""
 
     respondent: str
     now: float
     n_done: int  # answers in force, practice aside
     n_practice: int  # practice questions handed out so far
     n_catch: int  # catch questions handed out so far
-    n_dealt: int  # questions handed out in this transaction
+    n_leased: int  # questions handed out in this transaction
+
+    @property
+    def study(self) -> str: ...
 
     def held(self) -> list[Question]:
         """What this person holds, in the order in which it was handed out."""
@@ -47,88 +57,198 @@ class Desk(Protocol):
         """Write down that the question is this person's until its lease ends."""
         ...
 
+    def answer(self, answer_id: str) -> Answer | None: ...
 
-def key_of(query: Sequence[int], kind: Kind) -> str:
-    """Equal where two queries ask the same: candidate order aside; for a label, the item alone."""
-    if kind == "label":
-        return str(query[0])
-    return f"{query[0]}:{','.join(map(str, sorted(query[1:])))}"
+    def question(self, question_id: str) -> tuple[Question, str] | None:
+        """A question and its state, locked until the transaction ends."""
+        ...
+
+    def lease_end(self, question_id: str) -> float | None:
+        """When this person's lease of a question ends or ended; None where it was never handed to this person."""
+        ...
+
+    def answers_to(self, question_id: str) -> Iterable[Answer]:
+        """Answers to a question, those undone aside."""
+        ...
+
+    def close(self, question: Question) -> None:
+        """Mark the question as answered by this person."""
+        ...
 
 
-def deal(desk: Desk, n: int, serving: Serving) -> list[Question]:
-    """Up to `n` questions for the person at the desk, those held already first, all leased from now."""
-    dealt = [_renewed(desk, question, serving.lease_s) for question in desk.held()[:n]]
-    while len(dealt) < n:
-        question = _next(desk, dealt, serving)
+def lapsed(asked_at: Any, lease_until: Any, now: Any) -> Any:
+    """Whether a lease is over: its time has passed, or it was given before the clock was set back.
+
+    One that ends later than twice its length from now is such. Takes numbers, or columns of a database.
+    """
+    return (lease_until <= now) | (lease_until > now + 2 * (lease_until - asked_at))
+
+
+# --- questions out ---------------------------------------------------------------------------------
+
+
+def lease_questions(leasing: Leasing, n: int, serving: Serving) -> list[Question]:
+    """Up to `n` questions for one person, those held already first, all leased from now."""
+    held = leasing.held()[:n] if n else []
+    leased = [_renewed(leasing, question, serving.lease_s) for question in held]
+    while len(leased) < n:
+        question = _next(leasing, leased, serving)
         if question is None:
             break
         first_time = question.asked_at is None and question.copy_of is None
         if first_time and question.purpose in ("train", "hold_out"):
-            desk.add([_copy(question) for _ in range(serving.overlap - 1)])
-        dealt.append(_leased(desk, question, serving.lease_s))
-    return dealt
-
-
-def _renewed(desk: Desk, question: Question, lease_s: float) -> Question:
-    """A lease with more than half its time left stays as it is: most answers come long before, and writing costs."""
-    fresh = question.lease_until is not None and question.lease_until - desk.now > lease_s / 2
-    same_length = fresh and question.lease_until is not None and question.lease_until <= desk.now + lease_s
-    return question if same_length else _leased(desk, question, lease_s)
-
-
-def _leased(desk: Desk, question: Question, lease_s: float) -> Question:
-    """The question in this person's hands. Each is handed out a microsecond after the last, which keeps their order."""
-    leased = replace(question, respondent=desk.respondent, lease_until=desk.now + lease_s)
-    if question.respondent != desk.respondent or question.asked_at is None:
-        of_model = question.purpose == "train" and question.model_version
-        unseen = desk.unseen(question.model_version) if of_model else 0
-        leased = replace(leased, asked_at=desk.now + 1e-6 * desk.n_dealt, unseen_answers=unseen)
-        desk.n_dealt += 1
-    desk.keep_lease(leased)
+            leasing.add([_copy(question) for _ in range(serving.overlap - 1)])
+        leased.append(_leased(leasing, question, serving.lease_s))
     return leased
 
 
-def _next(desk: Desk, dealt: list[Question], serving: Serving) -> Question | None:
-    if desk.n_practice < len(serving.practice):
-        desk.n_practice += 1
-        return _personal(desk, serving.practice[desk.n_practice - 1])
-    position = desk.n_done + sum(question.purpose != "practice" for question in dealt)
+def _renewed(leasing: Leasing, question: Question, lease_s: float) -> Question:
+    """A lease with more than half its time left stays as it is: most answers come long before, and writing costs."""
+    fresh = question.lease_until is not None and question.lease_until - leasing.now > lease_s / 2
+    same_length = fresh and question.lease_until is not None and question.lease_until <= leasing.now + lease_s
+    return question if same_length else _leased(leasing, question, lease_s)
+
+
+def _leased(leasing: Leasing, question: Question, lease_s: float) -> Question:
+    """The question in this person's hands. Each is handed out a microsecond after the last, which keeps their order."""
+    leased = replace(question, respondent=leasing.respondent, lease_until=leasing.now + lease_s)
+    if question.respondent != leasing.respondent or question.asked_at is None:
+        of_model = question.purpose == "train" and question.model_version
+        unseen = leasing.unseen(question.model_version) if of_model else 0
+        leased = replace(leased, asked_at=leasing.now + 1e-6 * leasing.n_leased, unseen_answers=unseen)
+        leasing.n_leased += 1
+    leasing.keep_lease(leased)
+    return leased
+
+
+def _next(leasing: Leasing, leased: list[Question], serving: Serving) -> Question | None:
+    if leasing.n_practice < len(serving.practice):
+        leasing.n_practice += 1
+        return _personal(leasing, serving.practice[leasing.n_practice - 1])
+    position = leasing.n_done + sum(question.purpose != "practice" for question in leased)
     if serving.per_person is not None and position >= serving.per_person:
         return None
     due = sorted(place for place in serving.catch if place <= position)
-    if desk.n_catch < len(due):
-        desk.n_catch += 1
-        return _personal(desk, serving.catch[due[desk.n_catch - 1]])
-    keys = {key_of(question.query, question.kind) for question in dealt}
-    purpose = serving.purpose_at(desk.respondent, position)
-    if serving.overlap > 1 and (copy := desk.next_open(purpose, keys, serving.repeats, copies=True)):
+    if leasing.n_catch < len(due):
+        leasing.n_catch += 1
+        return _personal(leasing, serving.catch[due[leasing.n_catch - 1]])
+    keys = {question_key(question.query, question.kind) for question in leased}
+    purpose = serving.purpose_at(leasing.respondent, position)
+    if serving.overlap > 1 and (copy := leasing.next_open(purpose, keys, serving.repeats, copies=True)):
         return copy  # what others were asked comes first, so that queries are completed
-    if purpose == "train" and serving.is_random_at(desk.respondent, position):
-        return _drawn(desk, purpose, keys, serving, strategy_asked="random")
-    return desk.next_open(purpose, keys, serving.repeats, copies=False) or _drawn(desk, purpose, keys, serving)
+    if purpose == "train" and serving.is_random_at(leasing.respondent, position):
+        return _drawn(leasing, purpose, keys, serving, strategy_asked="random")
+    return leasing.next_open(purpose, keys, serving.repeats, copies=False) or _drawn(leasing, purpose, keys, serving)
 
 
 def _drawn(
-    desk: Desk, purpose: Purpose, keys: set[str], serving: Serving, strategy_asked: str | None = None
+    leasing: Leasing, purpose: Purpose, keys: set[str], serving: Serving, strategy_asked: str | None = None
 ) -> Question | None:
     """A random question: every hold-out question is one, train questions meant to be, or when the queue is dry."""
     if serving.draw is None:
         return None
-    old = keys if serving.repeats else keys | desk.seen()
+    old = keys if serving.repeats else keys | leasing.seen()
     for question in serving.draw(purpose):
-        if key_of(question.query, question.kind) not in old:
+        if question_key(question.query, question.kind) not in old:
             if strategy_asked is not None:
                 question = replace(question, strategy_asked=strategy_asked)
-            desk.add([question])
+            leasing.add([question])
             return question
     return None
 
 
-def _personal(desk: Desk, template: Question) -> Question:
-    question = replace(template, id=secrets.token_hex(8), respondent=desk.respondent)
-    desk.add([question])
+def _personal(leasing: Leasing, template: Question) -> Question:
+    question = replace(template, id=secrets.token_hex(8), respondent=leasing.respondent)
+    leasing.add([question])
     return question
 
 
 def _copy(question: Question) -> Question:
     return replace(question, id=secrets.token_hex(8), copy_of=question.id)
+
+
+# --- answers in ------------------------------------------------------------------------------------
+
+
+def accept_answer(leasing: Leasing, answer: Answer, must_hold: bool) -> tuple[Answer, Question | None]:
+    """The answer as it is to be kept (number 0) beside its question; or as it was kept before, and None.
+
+    With `must_hold`, only of somebody the question was handed to. One person answers a question once; somebody it was
+    not handed to cannot answer it after another.
+    """
+    check_answer(answer)
+    before = leasing.answer(answer.id)
+    if before is not None:
+        if (before.question_id, before.respondent) != (answer.question_id, answer.respondent):
+            raise AlreadyAnsweredError(f'Answer id "{answer.id}" belongs to another answer; this one was not stored.')
+        return before, None
+    found = leasing.question(answer.question_id)
+    if found is None:
+        raise never_asked(answer.question_id, leasing.study)
+    question, state = found
+    holds = state == "leased" and question.respondent == answer.respondent
+    lease_end = question.lease_until if holds else leasing.lease_end(question.id)
+    if must_hold and lease_end is None:
+        raise UnknownQuestionError(f'Question "{question.id}" was not handed to participant {answer.respondent}.')
+    check_response(question, answer.response, answer.outcome)
+    if not holds:  # what one holds, one has not answered
+        for earlier in leasing.answers_to(question.id):
+            stranger = lease_end is None and earlier.outcome != "skipped"
+            if earlier.respondent == answer.respondent or stranger:
+                raise second_answer(earlier)
+    taken_over = state == "leased" and not holds
+    if not taken_over:
+        leasing.close(question)
+    if question.purpose != "practice":
+        leasing.n_done += 1
+    late = answer.late or (lease_end is not None and (lease_end <= leasing.now or taken_over))
+    return replace(answer, received_at=answer.received_at or leasing.now, late=late, number=0), question
+
+
+def new_answers(
+    answered: Sequence[Answered],
+    study: str,
+    known: Callable[[str], bool],
+    questions: Mapping[str, Question],
+    in_force: set[tuple[str, str]],
+) -> list[Answered]:
+    """What an import brings that is not `known` by its answer's id, each once; refused as a whole if any cannot be.
+
+    `questions` are those that are there already, `in_force` who answered which: (question, respondent).
+    """
+    fresh: dict[str, Answered] = {}
+    asked, taken = dict(questions), set(in_force)
+    for pair in answered:
+        answer = pair.answer
+        if known(answer.id) or answer.id in fresh:
+            continue
+        check_answer(answer)
+        check_question(pair.question)
+        question = asked.setdefault(answer.question_id, replace(pair.question, study=study))
+        try:
+            _check_same(question, pair.question)
+            check_response(question, answer.response, answer.outcome)
+        except InvalidQueryError as error:
+            raise DataError(f'Answer "{answer.id}" cannot be imported: {error}') from error
+        if not answer.undone:
+            if (question.id, answer.respondent) in taken:
+                raise DataError(
+                    f'Answer "{answer.id}" cannot be imported: participant "{answer.respondent}" has answered question '
+                    f'"{question.id}" already.'
+                )
+            taken.add((question.id, answer.respondent))
+        fresh[answer.id] = Answered(question, answer)
+    return list(fresh.values())
+
+
+def _check_same(kept: Question, given: Question) -> None:
+    if _asks(kept) != _asks(given):
+        raise InvalidQueryError(f'question "{kept.id}" is another one here.')
+
+
+def _asks(question: Question) -> tuple[Any, ...]:
+    return question.kind, question_key(question.query, question.kind), [option.label for option in question.options]
+
+
+def never_asked(question_id: str, study: str) -> UnknownQuestionError:
+    return UnknownQuestionError(f'Question "{question_id}" was never asked in study "{study}".')

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from threading import RLock
 from typing import Any, Literal
@@ -13,11 +13,14 @@ from typing import Any, Literal
 import numpy as np
 
 from infonn.arrays import FloatArray
-from infonn.contracts.storage import Answered, Serving
-from infonn.errors import AlreadyAnsweredError, StudyError, UnknownQuestionError
+from infonn.contracts.storage import Answered, Serving, SpecChange, changed_spec
+from infonn.errors import StudyError, UnknownNameError, UnknownQuestionError
+from infonn.queries import question_key
 from infonn.records import (
+    Act,
     Answer,
     Counts,
+    Deletion,
     Item,
     ItemFile,
     Purpose,
@@ -25,21 +28,29 @@ from infonn.records import (
     Respondent,
     Round,
     StudyRecord,
-    check_response,
-    second_answer,
+    Token,
 )
-from infonn.storage.leasing import deal, key_of
-from infonn.storage.memory_leasing import Kept, MemoryDesk, Person, release_expired, state_of
-
-AT_WORK_S = 120.0
+from infonn.storage.leasing import (
+    AT_WORK_S,
+    KEPT_MODELS,
+    RECENT,
+    accept_answer,
+    lease_questions,
+    never_asked,
+    new_answers,
+)
+from infonn.storage.memory_leasing import MemoryLeasing, Person, StoredStudy
+from infonn.storage.plain import check_json, check_study, check_text
 
 
 class MemoryStorage:
     """One process, no file. Every method takes the lock, so threads may share it."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        self._studies: dict[str, Kept] = {}
+        self._studies: dict[str, StoredStudy] = {}
         self._settings: dict[str, str] = {}
+        self._tokens: dict[str, tuple[Token, str]] = {}  # id -> token, hash of its text
+        self._acts: list[Act] = []
         self._lock = RLock()
         self._clock = clock
 
@@ -51,12 +62,25 @@ class MemoryStorage:
         items: Sequence[Item],
         features: FloatArray | None = None,
         files: Sequence[ItemFile] = (),
+        *,
+        questions: Sequence[Question] = (),
+        answered: Sequence[Answered] = (),
+        excluded: Collection[str] = (),
+        deletions: Sequence[Deletion] = (),
     ) -> None:
+        check_study(record, items)
         with self._lock:
             if record.name in self._studies:
                 raise StudyError(f'Study "{record.name}" exists already. Load it with load_if_exists=True.')
             record = replace(record, created_at=record.created_at or self._clock())
-            self._studies[record.name] = Kept(record, list(items), features, {file.path: file for file in files})
+            stored = StoredStudy(record, list(items), features, {file.path: file for file in files})
+            stored.add(questions)
+            stored.deletions.extend(deletions)
+            if answered:
+                self._import(stored, answered)
+            for name in excluded:
+                self._exclude(stored, name, True)
+            self._studies[record.name] = stored
 
     def study(self, name: str) -> StudyRecord:
         return self._get(name).record
@@ -69,15 +93,30 @@ class MemoryStorage:
             return [study.record for study in self._studies.values()]
 
     def change_study(
-        self, name: str, *, archived: bool | None = None, spec: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        change: SpecChange | None = None,
+        *,
+        archived: bool | None = None,
+        retention_days: float | None = None,
     ) -> StudyRecord:
         with self._lock:
-            kept = self._get(name)
-            if archived is not None:
-                kept.record = replace(kept.record, archived=archived)
-            if spec is not None:
-                kept.record = replace(kept.record, spec=spec)
-            return kept.record
+            stored = self._get(name)
+            spec = stored.record.spec if change is None else changed_spec(stored.record.spec, change)
+            check_json(spec, "A study's settings")
+            stored.record = replace(
+                stored.record,
+                spec=spec,
+                archived=stored.record.archived if archived is None else archived,
+                retention_days=stored.record.retention_days if retention_days is None else retention_days,
+            )
+            return stored.record
+
+    def delete_study(self, name: str) -> None:
+        with self._lock:
+            self._get(name)
+            del self._studies[name]
+            self._tokens = {key: pair for key, pair in self._tokens.items() if pair[0].study != name}
 
     def items(self, study: str) -> list[Item]:
         return list(self._get(study).items)
@@ -94,14 +133,15 @@ class MemoryStorage:
     # --- people ------------------------------------------------------------------------------------
 
     def join(self, study: str, outside_id: str | None = None, details: Mapping[str, Any] | None = None) -> Respondent:
+        check_json([outside_id or "", details or {}], "What is known of a person")
         with self._lock:
-            kept = self._get(study)
-            for name, known in kept.details.items():
+            stored = self._get(study)
+            for name, known in stored.details.items():
                 if outside_id is not None and known["outside_id"] == outside_id:
-                    return kept.people[name].record
-            person = self._person(kept, f"p-{secrets.token_hex(6)}").record
+                    return stored.people[name].record
+            person = self._person(stored, f"p-{secrets.token_hex(6)}").record
             if outside_id is not None or details:
-                kept.details[person.name] = {"outside_id": outside_id, **(details or {})}
+                stored.details[person.name] = {"outside_id": outside_id, **(details or {})}
             return person
 
     def respondents(self, study: str) -> list[Respondent]:
@@ -114,20 +154,83 @@ class MemoryStorage:
 
     def exclude(self, study: str, respondent: str, excluded: bool = True) -> None:
         with self._lock:
-            kept = self._get(study)
-            person = self._person(kept, respondent)
-            person.record = replace(person.record, excluded=excluded)
-            kept.changes += 1
+            self._exclude(self._get(study), respondent, excluded)
+
+    def _exclude(self, stored: StoredStudy, respondent: str, excluded: bool) -> None:
+        person = self._person(stored, respondent)
+        person.record = replace(person.record, excluded=excluded)
+        stored.n_changes += 1
 
     def details(self, study: str) -> dict[str, Mapping[str, Any]]:
         return dict(self._get(study).details)
 
     def purge_details(self, study: str) -> int:
         with self._lock:
-            kept = self._get(study)
-            n_people = len(kept.details)
-            kept.details.clear()
+            stored = self._get(study)
+            n_people = len(stored.details)
+            stored.details.clear()
             return n_people
+
+    def forget_expired(self) -> dict[str, int]:
+        with self._lock:
+            forgotten = {}
+            for name, stored in self._studies.items():
+                last_day = self._clock() - 86_400 * stored.record.retention_days
+                if not stored.record.retention_days:
+                    continue
+                over = [who for who in stored.details if stored.people[who].record.seen_at < last_day]
+                for who in over:
+                    del stored.details[who]
+                if over:
+                    forgotten[name] = len(over)
+            return forgotten
+
+    def consent(self, study: str, respondent: str, text: str) -> int:
+        check_text(text, "A consent text")
+        with self._lock:
+            stored = self._get(study)
+            versions = [version for version, known in stored.consents.items() if known == text]
+            version = versions[0] if versions else len(stored.consents) + 1
+            stored.consents[version] = text
+            person = self._person(stored, respondent)
+            person.record = replace(person.record, consent_version=version, consented_at=self._clock())
+            return version
+
+    def consent_texts(self, study: str) -> dict[int, str]:
+        return dict(self._get(study).consents)
+
+    def delete_person(self, study: str, respondent: str) -> int:
+        with self._lock:
+            stored = self._get(study)
+            if respondent not in stored.people:
+                raise UnknownNameError(f'"{respondent}" has not taken part in study "{study}".')
+            answers = [answer for answer in stored.answers.values() if answer.respondent == respondent]
+            for answer in answers:
+                del stored.answers[answer.id]
+                stored.of_question[answer.question_id].remove(answer.id)
+            for question in [q for q in stored.questions.values() if q.respondent == respondent]:
+                self._disown(stored, question)
+            stored.leases = {key: end for key, end in stored.leases.items() if key[1] != respondent}
+            for of_people in (stored.people, stored.details, stored.seen):
+                of_people.pop(respondent, None)
+            stored.models.clear()
+            stored.n_changes += 1
+            stored.deletions.append(Deletion(self._clock(), len(answers)))
+            return len(answers)
+
+    def _disown(self, stored: StoredStudy, question: Question) -> None:
+        """A question of a deleted person: their own goes as well, one they held is free, others stay on record."""
+        if question.purpose in ("catch", "practice"):
+            self._drop(stored, question.id)
+            return
+        stored.questions[question.id] = replace(question, respondent="")
+        if stored.states[question.id] == "leased":
+            stored.states[question.id] = "open"
+        elif stored.states[question.id] == "answered" and not stored.of_question.get(question.id):
+            stored.states[question.id] = "withdrawn"
+
+    def deletions(self, study: str) -> list[Deletion]:
+        return list(self._get(study).deletions)
 
     # --- questions ---------------------------------------------------------------------------------
 
@@ -140,138 +243,108 @@ class MemoryStorage:
 
     def serve(self, study: str, respondent: str, n: int, serving: Serving) -> list[Question]:
         with self._lock:
-            desk = self._desk(study, respondent)
-            dealt = deal(desk, n, serving)
-            desk.leave()
-            return dealt
+            leasing = self._leasing(study, respondent)
+            leased = lease_questions(leasing, n, serving)
+            leasing.leave()
+            return leased
 
     def replace_open(self, study: str, questions: Sequence[Question]) -> None:
         with self._lock:
-            kept, now = self._get(study), self._clock()
-            release_expired(kept, now)
-            for question_id in list(kept.waiting):
-                question = kept.questions[question_id]
-                if kept.states[question_id] == "open" and question.purpose == "train" and question.copy_of is None:
+            stored = self._get(study)
+            stored.release_lapsed(self._clock())
+            for question_id in list(stored.waiting):
+                question = stored.questions[question_id]
+                if stored.states[question_id] == "open" and question.purpose == "train" and question.copy_of is None:
                     if question.asked_at is None:
-                        self.drop_questions(study, [question_id])
+                        self._drop(stored, question_id)
                     else:  # stays on record, as a late answer may come
-                        kept.states[question_id] = "withdrawn"
-                        del kept.waiting[question_id]
+                        stored.states[question_id] = "withdrawn"
+                        del stored.waiting[question_id]
             self.add_questions(study, questions)
 
     def drop_questions(self, study: str, question_ids: Sequence[str]) -> None:
         """Forget questions that nobody answered."""
         with self._lock:
-            kept = self._get(study)
             for question_id in question_ids:
-                del kept.questions[question_id], kept.states[question_id]
-                kept.waiting.pop(question_id, None)
+                self._drop(self._get(study), question_id)
+
+    @staticmethod
+    def _drop(stored: StoredStudy, question_id: str) -> None:
+        del stored.questions[question_id], stored.states[question_id]
+        stored.waiting.pop(question_id, None)
 
     def questions(self, study: str, state: Literal["open", "leased", "answered", "all"] = "all") -> list[Question]:
         with self._lock:
-            kept, now = self._get(study), self._clock()
+            stored, now = self._get(study), self._clock()
             if state == "all":
-                return list(kept.questions.values())
-            return [question for question in kept.questions.values() if state_of(kept, question, now) == state]
+                return list(stored.questions.values())
+            return [question for name, question in stored.questions.items() if stored.state_of(name, now) == state]
 
     def question(self, study: str, question_id: str) -> Question:
         question = self._get(study).questions.get(question_id)
         if question is None:
-            raise UnknownQuestionError(f'Question "{question_id}" was never asked in study "{study}".')
+            raise never_asked(question_id, study)
         return question
 
     def queue_depth(self, study: str) -> int:
         with self._lock:
-            kept = self._get(study)
-            return sum(kept.states[name] == "open" and kept.questions[name].purpose == "train" for name in kept.waiting)
+            stored, now = self._get(study), self._clock()
+            train = [name for name in stored.waiting if stored.questions[name].purpose == "train"]
+            return sum(stored.state_of(name, now) == "open" for name in train)
 
     # --- answers -----------------------------------------------------------------------------------
 
     def add_answer(self, study: str, answer: Answer) -> Answer:
-        with self._lock:
-            desk = self._desk(study, answer.respondent)
-            stored = self._accept(desk, answer, must_hold=False)
-            desk.leave()
-            return stored
+        return self._exchange(study, answer, 0, Serving(), must_hold=False)[0]
 
     def exchange(self, study: str, answer: Answer, n: int, serving: Serving) -> tuple[Answer, list[Question], int]:
+        return self._exchange(study, answer, n, serving, must_hold=True)
+
+    def _exchange(
+        self, study: str, answer: Answer, n: int, serving: Serving, must_hold: bool
+    ) -> tuple[Answer, list[Question], int]:
         with self._lock:
-            desk = self._desk(study, answer.respondent)
-            stored = self._accept(desk, answer, must_hold=True)
-            dealt = deal(desk, n, serving)
-            desk.leave()
-            return stored, dealt, desk.n_done
-
-    def _accept(self, desk: MemoryDesk, answer: Answer, must_hold: bool) -> Answer:
-        kept = desk.kept
-        before = kept.answers.get(answer.id)
-        if before is not None:
-            if (before.question_id, before.respondent) != (answer.question_id, answer.respondent):
-                raise AlreadyAnsweredError(
-                    f'Answer id "{answer.id}" belongs to another answer; this one was not stored.'
-                )
-            return before
-        question = self.question(desk.kept.record.name, answer.question_id)
-        lease_end = kept.leases.get((question.id, answer.respondent))
-        if must_hold and lease_end is None:
-            raise UnknownQuestionError(f'Question "{question.id}" was not handed to participant {answer.respondent}.')
-        check_response(question, answer.response, answer.outcome)
-        for earlier in (kept.answers[name] for name in kept.of_question.get(question.id, [])):
-            stranger = lease_end is None and earlier.outcome != "skipped"
-            if not earlier.undone and (earlier.respondent == answer.respondent or stranger):
-                raise second_answer(earlier)
-        taken_over = kept.states[question.id] == "leased" and question.respondent != answer.respondent
-        late = answer.late or (lease_end is not None and (lease_end <= desk.now or taken_over))
-        if not taken_over:
-            kept.states[question.id] = "answered"
-            kept.waiting.pop(question.id, None)
-            kept.questions[question.id] = replace(question, respondent=answer.respondent)
-        if question.purpose != "practice":
-            desk.n_done += 1
-        received = answer.received_at or desk.now
-        stored = replace(answer, received_at=received, late=late, number=len(kept.answers) + 1)
-        self._keep(kept, stored, question)
-        return stored
-
-    @staticmethod
-    def _keep(kept: Kept, answer: Answer, question: Question) -> None:
-        kept.answers[answer.id] = answer
-        kept.of_question.setdefault(question.id, []).append(answer.id)
-        kept.seen.setdefault(answer.respondent, set()).add(key_of(question.query, question.kind))
+            leasing = self._leasing(study, answer.respondent)
+            accepted, question = accept_answer(leasing, answer, must_hold)
+            if question is not None:
+                accepted = leasing.stored.keep_answer(accepted, question)
+            leased = lease_questions(leasing, n, serving)
+            leasing.leave()
+            return accepted, leased, leasing.n_done
 
     def undo(self, study: str, answer_id: str, lease_s: float = 600.0) -> Answer:
         with self._lock:
-            kept = self._get(study)
-            if answer_id not in kept.answers:
+            stored = self._get(study)
+            if answer_id not in stored.answers:
                 raise UnknownQuestionError(f'Answer "{answer_id}" is not in study "{study}".')
-            undone = replace(kept.answers[answer_id], undone=True)
-            if kept.answers[answer_id].undone:
+            undone = replace(stored.answers[answer_id], undone=True)
+            if stored.answers[answer_id].undone:
                 return undone
-            desk, question = self._desk(study, undone.respondent), kept.questions[undone.question_id]
-            kept.answers[answer_id] = undone
-            kept.seen[undone.respondent].discard(key_of(question.query, question.kind))
-            others = [kept.answers[name] for name in kept.of_question[question.id]]
+            leasing, question = self._leasing(study, undone.respondent), stored.questions[undone.question_id]
+            stored.answers[answer_id] = undone
+            stored.seen[undone.respondent].discard(question_key(question.query, question.kind))
+            others = [stored.answers[name] for name in stored.of_question[question.id]]
             in_force = any(not other.undone and other.outcome != "skipped" for other in others)
-            if kept.states[question.id] != "leased" and not in_force:
-                end = desk.now + lease_s
-                kept.states[question.id] = "leased"
-                kept.waiting[question.id] = None
-                kept.questions[question.id] = replace(question, respondent=undone.respondent, lease_until=end)
-                if (question.id, undone.respondent) in kept.leases:
-                    kept.leases[question.id, undone.respondent] = end
+            if stored.states[question.id] != "leased" and not in_force:
+                end = leasing.now + lease_s
+                stored.states[question.id] = "leased"
+                stored.waiting[question.id] = None
+                stored.questions[question.id] = replace(question, respondent=undone.respondent, lease_until=end)
+                if (question.id, undone.respondent) in stored.leases:
+                    stored.leases[question.id, undone.respondent] = end
             if question.purpose != "practice":
-                desk.n_done -= 1
-            desk.leave()
-            kept.changes += 1
+                leasing.n_done -= 1
+            leasing.leave()
+            stored.n_changes += 1
             return undone
 
     def answers(
         self, study: str, purpose: Purpose | None = "train", after: int = 0, everything: bool = False
     ) -> list[Answered]:
         with self._lock:
-            kept = self._get(study)
-            excluded = {name for name, person in kept.people.items() if person.record.excluded}
-            pairs = [Answered(kept.questions[a.question_id], a) for a in kept.answers.values() if a.number > after]
+            stored = self._get(study)
+            excluded = {name for name, person in stored.people.items() if person.record.excluded}
+            pairs = [Answered(stored.questions[a.question_id], a) for a in stored.answers.values() if a.number > after]
             return [
                 pair
                 for pair in pairs
@@ -281,37 +354,40 @@ class MemoryStorage:
 
     def answers_of(self, study: str, respondent: str) -> list[Answered]:
         with self._lock:
-            kept = self._get(study)
-            of_person = [answer for answer in kept.answers.values() if answer.respondent == respondent]
-            return [Answered(kept.questions[answer.question_id], answer) for answer in of_person]
+            stored = self._get(study)
+            of_person = [answer for answer in stored.answers.values() if answer.respondent == respondent]
+            return [Answered(stored.questions[answer.question_id], answer) for answer in of_person]
 
     def import_answers(self, study: str, answered: Sequence[Answered]) -> int:
         with self._lock:
-            kept = self._get(study)
-            fresh = {pair.answer.id: pair for pair in answered if pair.answer.id not in kept.answers}
-            for pair in fresh.values():
-                question = replace(pair.question, study=study)
-                if question.id not in kept.questions:
-                    kept.questions[question.id] = question
-                    kept.states[question.id] = "answered"
-                self._person(kept, pair.answer.respondent)
-                self._keep(kept, replace(pair.answer, number=len(kept.answers) + 1), question)
-            kept.changes += 1
-            return len(fresh)
+            return self._import(self._get(study), answered)
+
+    def _import(self, stored: StoredStudy, answered: Sequence[Answered]) -> int:
+        in_force = {(a.question_id, a.respondent) for a in stored.answers.values() if not a.undone}
+        known = stored.answers.__contains__
+        fresh = new_answers(answered, stored.record.name, known, stored.questions, in_force)
+        for pair in fresh:
+            if pair.question.id not in stored.questions:
+                stored.questions[pair.question.id] = pair.question
+                stored.states[pair.question.id] = "answered"
+            self._person(stored, pair.answer.respondent)
+            stored.keep_answer(pair.answer, pair.question)
+        stored.n_changes += 1
+        return len(fresh)
 
     def revision(self, study: str) -> tuple[int, int]:
-        kept = self._get(study)
-        return len(kept.answers), kept.changes
+        stored = self._get(study)
+        return stored.n_answers, stored.n_changes
 
     def counts(self, study: str) -> Counts:
         with self._lock:
-            kept, now = self._get(study), self._clock()
+            stored, now = self._get(study), self._clock()
             in_force = [(pair.question, pair.answer) for pair in self.answers(study, None)]
-            train = [question for question in kept.questions.values() if question.purpose == "train"]
-            states = [kept.states[question.id] for question in train if question.copy_of is None]
+            train = [question for question in stored.questions.values() if question.purpose == "train"]
+            states = [stored.state_of(question.id, now) for question in train if question.copy_of is None]
             asked = [question for question in train if question.asked_at is not None]
             chosen = [q for q in asked if q.strategy_used == q.strategy_asked and q.model_version > 0]
-            recent = sorted(chosen, key=lambda question: -(question.asked_at or 0.0))[:500]
+            recent = sorted(chosen, key=lambda question: -(question.asked_at or 0.0))[:RECENT]
             unseen = [question.unseen_answers for question in recent] or [0]
             answered = [question.purpose for question, answer in in_force if answer.outcome == "answered"]
             return Counts(
@@ -319,10 +395,10 @@ class MemoryStorage:
                 skipped=sum(answer.outcome == "skipped" for _, answer in in_force),
                 cannot_tell=sum(answer.outcome == "cannot_tell" for _, answer in in_force),
                 late=sum(answer.late for _, answer in in_force),
-                undone=sum(answer.undone for answer in kept.answers.values()),
-                people=len(kept.people),
-                people_at_work=sum(person.record.seen_at > now - AT_WORK_S for person in kept.people.values()),
-                answers_last_minute=sum(answer.received_at > now - 60 for answer in kept.answers.values()),
+                undone=sum(answer.undone for answer in stored.answers.values()),
+                people=len(stored.people),
+                people_at_work=sum(person.record.seen_at > now - AT_WORK_S for person in stored.people.values()),
+                answers_last_minute=sum(answer.received_at > now - 60 for answer in stored.answers.values()),
                 queue=states.count("open"),
                 leased=states.count("leased"),
                 asked=len(asked),
@@ -338,11 +414,14 @@ class MemoryStorage:
             self._get(study).rounds[round.index] = round
 
     def rounds(self, study: str) -> list[Round]:
-        return list(self._get(study).rounds.values())
+        return [round for _, round in sorted(self._get(study).rounds.items())]
 
     def save_model(self, study: str, version: int, model: Mapping[str, Any]) -> None:
         with self._lock:
-            self._get(study).models[version] = model
+            models = self._get(study).models
+            models[version] = model
+            for old in sorted(models)[:-KEPT_MODELS]:
+                del models[old]
 
     def load_model(self, study: str, version: int | None = None) -> tuple[int, Mapping[str, Any]] | None:
         with self._lock:
@@ -354,18 +433,18 @@ class MemoryStorage:
 
     def claim(self, study: str, worker: str, lease_s: float) -> bool:
         with self._lock:
-            kept, now = self._get(study), self._clock()
-            holder, end = kept.claim
+            stored, now = self._get(study), self._clock()
+            holder, end = stored.claim
             if holder != worker and now < end <= now + 2 * lease_s:
                 return False
-            kept.claim = (worker, now + lease_s)
+            stored.claim = (worker, now + lease_s)
             return True
 
     def release(self, study: str, worker: str) -> None:
         with self._lock:
-            kept = self._get(study)
-            if kept.claim[0] == worker:
-                kept.claim = ("", -math.inf)
+            stored = self._get(study)
+            if stored.claim[0] == worker:
+                stored.claim = ("", -math.inf)
 
     def note(self, study: str, key: str, value: Any) -> None:
         with self._lock:
@@ -381,25 +460,69 @@ class MemoryStorage:
                 self._settings[key] = value
             return self._settings.get(key)
 
+    def first_setting(self, key: str, value: str) -> str:
+        with self._lock:
+            return self._settings.setdefault(key, value)
+
+    def drop_setting(self, key: str) -> None:
+        with self._lock:
+            self._settings.pop(key, None)
+
+    # --- owners ------------------------------------------------------------------------------------
+
+    def add_token(self, token: Token, sha256: str) -> bool:
+        check_text(token.person, "A token's person")
+        with self._lock:
+            if token.study is not None:
+                self._get(token.study)
+            if token.id in self._tokens:
+                return False
+            self._tokens[token.id] = (replace(token, made_at=token.made_at or self._clock()), sha256)
+            return True
+
+    def token_by_hash(self, sha256: str) -> Token | None:
+        return next((token for token, known in self._tokens.values() if known == sha256), None)
+
+    def tokens(self) -> list[Token]:
+        with self._lock:
+            return sorted((token for token, _ in self._tokens.values()), key=lambda token: (token.made_at, token.id))
+
+    def revoke_token(self, token_id: str) -> Token:
+        with self._lock:
+            if token_id not in self._tokens:
+                raise UnknownNameError(f'There is no token "{token_id}".')
+            token, sha256 = self._tokens[token_id]
+            token = replace(token, revoked_at=token.revoked_at or self._clock())
+            self._tokens[token_id] = (token, sha256)
+            return token
+
+    def add_act(self, who: str, what: str, study: str | None = None, details: Mapping[str, Any] | None = None) -> None:
+        check_json([who, what, study or "", details or {}], "An act")
+        with self._lock:
+            self._acts.append(Act(len(self._acts) + 1, self._clock(), who, what, study, dict(details or {})))
+
+    def acts(self, study: str | None = None, after: int = 0, limit: int = 1000) -> list[Act]:
+        with self._lock:
+            return [act for act in self._acts[after:] if study in (None, act.study)][:limit]
+
     def close(self) -> None:
         """Nothing to close."""
 
     # --- inside ------------------------------------------------------------------------------------
 
-    def _get(self, name: str) -> Kept:
+    def _get(self, name: str) -> StoredStudy:
         if name not in self._studies:
             known = ", ".join(sorted(self._studies)) or "none"
             raise StudyError(f'There is no study "{name}". Known studies: {known}.')
         return self._studies[name]
 
-    def _person(self, kept: Kept, name: str) -> Person:
-        if name not in kept.people:
-            kept.people[name] = Person(Respondent(name, self._clock(), self._clock()))
-        return kept.people[name]
+    def _person(self, stored: StoredStudy, name: str) -> Person:
+        if name not in stored.people:
+            stored.people[name] = Person(Respondent(name, self._clock(), self._clock()))
+        return stored.people[name]
 
-    def _desk(self, study: str, respondent: str) -> MemoryDesk:
-        kept = self._get(study)
-        person = self._person(kept, respondent)
-        counters, now = (person.n_done, person.n_practice, person.n_catch), self._clock()
-        release_expired(kept, now)
-        return MemoryDesk(kept, respondent, now, *counters)
+    def _leasing(self, study: str, respondent: str) -> MemoryLeasing:
+        stored, now = self._get(study), self._clock()
+        person = self._person(stored, respondent)
+        stored.release_lapsed(now)
+        return MemoryLeasing(stored, respondent, now, person.n_done, person.n_practice, person.n_catch)

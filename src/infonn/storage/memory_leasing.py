@@ -1,20 +1,32 @@
-"""What memory keeps of a study, and how questions are dealt from it."""
+"""What memory keeps of a study, and how its questions are leased."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any
 
 from infonn.arrays import FloatArray
-from infonn.records import Answer, Item, ItemFile, Purpose, Question, Respondent, Round, StudyRecord
-from infonn.storage.leasing import key_of
+from infonn.queries import question_key
+from infonn.records import (
+    Answer,
+    Deletion,
+    Item,
+    ItemFile,
+    Purpose,
+    Question,
+    Respondent,
+    Round,
+    StudyRecord,
+)
+from infonn.storage.leasing import lapsed
 
 
 @dataclass
-class Kept:
-    """A study."""
+class StoredStudy:
+    """A study, and all that belongs to it."""
 
     record: StudyRecord
     items: list[Item]
@@ -33,7 +45,10 @@ class Kept:
     models: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
     claim: tuple[str, float] = ("", -math.inf)
-    changes: int = 0
+    consents: dict[int, str] = field(default_factory=dict)
+    deletions: list[Deletion] = field(default_factory=list)
+    n_answers: int = 0  # number of the last answer kept
+    n_changes: int = 0  # undone, excluded, imported, deleted
 
     def add(self, questions: Sequence[Question]) -> None:
         """At the end of the queue, each once."""
@@ -41,6 +56,28 @@ class Kept:
             self.questions[question.id] = question
             self.states[question.id] = "open"
             self.waiting[question.id] = None
+
+    def keep_answer(self, answer: Answer, question: Question) -> Answer:
+        """The answer under its number, in the order of arrival."""
+        self.n_answers += 1
+        numbered = replace(answer, number=self.n_answers)
+        self.answers[answer.id] = numbered
+        self.of_question.setdefault(question.id, []).append(answer.id)
+        self.seen.setdefault(answer.respondent, set()).add(question_key(question.query, question.kind))
+        return numbered
+
+    def state_of(self, question_id: str, now: float) -> str:
+        """Open, leased, answered or withdrawn; what was leased is open once the lease has lapsed."""
+        question, state = self.questions[question_id], self.states[question_id]
+        if state != "leased" or question.lease_until is None:
+            return state
+        asked_at = now if question.asked_at is None else question.asked_at
+        return "open" if lapsed(asked_at, question.lease_until, now) else "leased"
+
+    def release_lapsed(self, now: float) -> None:
+        """Return questions to the queue whose lease has lapsed."""
+        for question_id in self.waiting:
+            self.states[question_id] = self.state_of(question_id, now)
 
 
 @dataclass
@@ -54,80 +91,88 @@ class Person:
 
 
 @dataclass
-class MemoryDesk:
-    """A `Desk` while the storage's lock is held."""
+class MemoryLeasing:
+    """A `Leasing` while the storage's lock is held."""
 
-    kept: Kept
+    stored: StoredStudy
     respondent: str
     now: float
     n_done: int
     n_practice: int
     n_catch: int
-    n_dealt: int = 0
+    n_leased: int = 0
+
+    @property
+    def study(self) -> str:
+        return self.stored.record.name
 
     def held(self) -> list[Question]:
-        waiting = [self.kept.questions[question_id] for question_id in self.kept.waiting]
+        waiting = [self.stored.questions[question_id] for question_id in self.stored.waiting]
         mine = [question for question in waiting if question.respondent == self.respondent and _was_given(question)]
         return sorted(mine, key=lambda question: question.asked_at or 0.0)
 
     def next_open(self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool) -> Question | None:
-        for question_id in self.kept.waiting:
-            question = self.kept.questions[question_id]
-            if self.kept.states[question_id] != "open" or question.purpose != purpose:
+        for question_id in self.stored.waiting:
+            question = self.stored.questions[question_id]
+            if self.stored.states[question_id] != "open" or question.purpose != purpose:
                 continue
             if copies and question.copy_of is None:
                 continue
-            key = key_of(question.query, question.kind)
+            key = question_key(question.query, question.kind)
             known = self._answered(question_id) if repeats else key in self.seen()
             if key not in keys and not known:
                 return question
         return None
 
     def _answered(self, question_id: str) -> bool:
-        given = [self.kept.answers[name] for name in self.kept.of_question.get(question_id, [])]
-        return any(answer.respondent == self.respondent and not answer.undone for answer in given)
+        return any(answer.respondent == self.respondent for answer in self.answers_to(question_id))
 
     def seen(self) -> set[str]:
-        return self.kept.seen.get(self.respondent, set())
+        return self.stored.seen.get(self.respondent, set())
 
     def add(self, questions: Sequence[Question]) -> None:
-        self.kept.add(questions)
+        self.stored.add(questions)
 
     def keep_lease(self, question: Question) -> None:
         assert question.lease_until is not None
-        self.kept.questions[question.id] = question
-        self.kept.states[question.id] = "leased"
-        self.kept.leases[question.id, self.respondent] = question.lease_until
-
-    def leave(self) -> None:
-        person = self.kept.people[self.respondent]
-        person.n_done, person.n_practice, person.n_catch = self.n_done, self.n_practice, self.n_catch
-        person.record = replace(person.record, seen_at=self.now)
+        self.stored.questions[question.id] = question
+        self.stored.states[question.id] = "leased"
+        self.stored.leases[question.id, self.respondent] = question.lease_until
 
     def unseen(self, version: int) -> int:
-        later = list(self.kept.answers.values())[version:]
+        newest_first = reversed(self.stored.answers.values())
         return sum(
-            self.kept.questions[answer.question_id].purpose == "train"
+            self.stored.questions[answer.question_id].purpose == "train"
             and answer.outcome == "answered"
             and not answer.undone
-            for answer in later
+            for answer in takewhile(lambda answer: answer.number > version, newest_first)
         )
+
+    def answer(self, answer_id: str) -> Answer | None:
+        return self.stored.answers.get(answer_id)
+
+    def question(self, question_id: str) -> tuple[Question, str] | None:
+        question = self.stored.questions.get(question_id)
+        return None if question is None else (question, self.stored.states[question_id])
+
+    def lease_end(self, question_id: str) -> float | None:
+        return self.stored.leases.get((question_id, self.respondent))
+
+    def answers_to(self, question_id: str) -> Iterator[Answer]:
+        given = (self.stored.answers[name] for name in self.stored.of_question.get(question_id, []))
+        return (answer for answer in given if not answer.undone)
+
+    def close(self, question: Question) -> None:
+        self.stored.states[question.id] = "answered"
+        self.stored.waiting.pop(question.id, None)
+        self.stored.questions[question.id] = replace(question, respondent=self.respondent)
+
+    def leave(self) -> None:
+        """Write down where the person now stands."""
+        person = self.stored.people[self.respondent]
+        person.n_done, person.n_practice, person.n_catch = self.n_done, self.n_practice, self.n_catch
+        person.record = replace(person.record, seen_at=self.now)
 
 
 def _was_given(question: Question) -> bool:
     return question.asked_at is not None or question.purpose in ("catch", "practice")
-
-
-def release_expired(kept: Kept, now: float) -> None:
-    """Return questions to the queue whose lease has ended, or was given before the clock was set back."""
-    for question_id in kept.waiting:
-        if kept.states[question_id] == "leased" and state_of(kept, kept.questions[question_id], now) == "open":
-            kept.states[question_id] = "open"
-
-
-def state_of(kept: Kept, question: Question, now: float) -> str:
-    state = kept.states[question.id]
-    if state != "leased" or question.lease_until is None or question.asked_at is None:
-        return state
-    until, length = question.lease_until, question.lease_until - question.asked_at
-    return "open" if until <= now or until > now + 2 * length else "leased"

@@ -12,8 +12,8 @@ import numpy as np
 from sqlalchemy import Row
 
 from infonn.arrays import FloatArray
-from infonn.records import Answer, Item, Option, Question, Respondent, StudyRecord
-from infonn.storage.leasing import key_of
+from infonn.queries import question_key
+from infonn.records import Act, Answer, Item, Option, Question, Respondent, StudyRecord, Token
 
 _LISTS = ("query", "names", "options", "shown")
 _QUESTION = [field.name for field in fields(Question) if field.name not in ("study", *_LISTS)]
@@ -21,7 +21,7 @@ _ANSWER = [field.name for field in fields(Answer)]
 
 
 def study_record(row: Row[Any]) -> StudyRecord:
-    return StudyRecord(row.name, row.spec, row.seed, row.created_at, row.archived, row.key)
+    return StudyRecord(row.name, row.spec, row.seed, row.created_at, row.archived, row.key, row.retention_days)
 
 
 def item(row: Row[Any]) -> Item:
@@ -44,7 +44,7 @@ def question_values(question: Question, study_id: int) -> dict[str, Any]:
     return {
         "study_id": study_id,
         "query": list(question.query),
-        "query_key": key_of(question.query, question.kind),
+        "query_key": question_key(question.query, question.kind),
         "names": list(question.names),
         "options": [[option.label, option.item] for option in question.options],
         "shown": list(question.shown),
@@ -65,7 +65,16 @@ def answer(row: Row[Any], prefix: str = "") -> Answer:
 
 
 def respondent(row: Row[Any]) -> Respondent:
-    return Respondent(row.name, row.joined_at, row.seen_at, row.excluded)
+    agreed = (row.consent_version, row.consented_at)
+    return Respondent(row.name, row.joined_at, row.seen_at, row.excluded, *agreed)
+
+
+def token(row: Row[Any]) -> Token:
+    return Token(row.id, row.person, row.role, row.study, row.made_at, row.revoked_at)
+
+
+def act(row: Row[Any]) -> Act:
+    return Act(row.number, row.at, row.who, row.what, row.study, row.details)
 
 
 def pack_array(array: FloatArray) -> bytes:

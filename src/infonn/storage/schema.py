@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-HEAD = "0001"  # the migration these tables stand for
+HEAD = "0002"  # the migration these tables stand for
 
 metadata = MetaData(
     naming_convention={
@@ -55,7 +55,8 @@ studies = Table(
     Column("created_at", Double, nullable=False),
     Column("archived", Boolean, nullable=False, default=False),
     Column("n_answers", Integer, nullable=False, default=0),  # number of the last answer kept
-    Column("n_changes", Integer, nullable=False, default=0),  # undone, excluded, imported
+    Column("n_changes", Integer, nullable=False, default=0),  # undone, excluded, imported, deleted
+    Column("retention_days", Double, nullable=False, server_default=text("0")),
 )
 
 items = Table(
@@ -97,7 +98,6 @@ questions = Table(
     Column("model_version", Integer, nullable=False),
     Column("score", Double),
     Column("unseen_answers", Integer, nullable=False),
-    Column("round", Integer, nullable=False),
     Column("created_at", Double, nullable=False),
     Column("copy_of", Text),
     Column("state", Text, nullable=False),  # open, leased, answered, withdrawn
@@ -164,6 +164,25 @@ respondents = Table(
     Column("n_done", Integer, nullable=False),  # answers in force, practice aside
     Column("n_practice", Integer, nullable=False),  # practice questions handed out
     Column("n_catch", Integer, nullable=False),  # catch questions handed out
+    Column("consent_version", Integer),
+    Column("consented_at", Double),
+)
+
+consents = Table(
+    "consents",  # texts that people agreed to
+    metadata,
+    _study(),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("text", Text, nullable=False),
+)
+
+deletions = Table(
+    "deletions",  # that somebody's data were deleted, and not whose
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
+    Column("at", Double, nullable=False),
+    Column("answers", Integer, nullable=False),
 )
 
 respondent_details = Table(
@@ -208,4 +227,28 @@ notes = Table(
     _study(),
     Column("key", Text, primary_key=True),
     Column("value", JSON, nullable=False),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("sha256", Text, nullable=False, unique=True),
+    Column("person", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE")),  # none: good for the whole server
+    Column("made_at", Double, nullable=False),
+    Column("revoked_at", Double),
+)
+
+acts = Table(
+    "acts",  # the audit log; it names studies, so that it outlives them
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("at", Double, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("study", Text),
+    Column("details", JSON, nullable=False),
+    sqlite_autoincrement=True,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -14,11 +14,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
 from infonn.arrays import FloatArray
-from infonn.contracts.storage import Answered, Serving
-from infonn.errors import AlreadyAnsweredError, StudyError, UnknownQuestionError
+from infonn.contracts.storage import Answered, Serving, SpecChange, changed_spec
+from infonn.errors import StudyError, UnknownQuestionError
 from infonn.records import (
+    Act,
     Answer,
     Counts,
+    Deletion,
     Item,
     ItemFile,
     Purpose,
@@ -26,15 +28,18 @@ from infonn.records import (
     Respondent,
     Round,
     StudyRecord,
-    check_response,
+    Token,
 )
-from infonn.storage import rows
+from infonn.storage import rows, schema, sql_owners
 from infonn.storage.counting import counts_of, in_force
 from infonn.storage.database import Database
-from infonn.storage.leasing import deal
+from infonn.storage.leasing import KEPT_MODELS, accept_answer, lease_questions, never_asked, new_answers
+from infonn.storage.plain import check_json, check_study, check_text, is_plain
 from infonn.storage.schema import (
     answers,
     claims,
+    consents,
+    deletions,
     files,
     items,
     leases,
@@ -46,8 +51,9 @@ from infonn.storage.schema import (
     rounds,
     settings,
     studies,
+    tokens,
 )
-from infonn.storage.sql_leasing import SqlDesk, release_expired
+from infonn.storage.sql_leasing import SqlLeasing, is_leased, is_open, release_lapsed
 from infonn.storage.sql_rows import (
     Exchange,
     answer_values,
@@ -56,23 +62,17 @@ from infonn.storage.sql_rows import (
     insert_answers,
     insert_items,
     insert_questions,
-    never_asked,
-    refuse_second,
     withdraw_open,
 )
 
 _FEATURES = ".features.npy"  # kept beside the files people see
-_KEPT_MODELS = 3
+_LARGEST_ID = "largest_study_id"  # the setting that keeps SQLite from giving the id of a deleted study to another
+_ID_FRESH_S = 1.0  # how long a study deleted elsewhere may still be known here by its id
 _RELEASE_EVERY_S = 1.0
 _ANALYSE_EVERY_S = 10.0
 
-# Statements of the way an answer takes, built once.
 _STUDY: sa.BindParameter[int] = sa.bindparam("study")
-_QUESTION: sa.BindParameter[str] = sa.bindparam("asked")
-_THE_QUESTION = (questions.c.study_id == _STUDY) & (questions.c.id == _QUESTION)
-_QUESTION_BY_ID = sa.select(questions).where(_THE_QUESTION).with_for_update()
-_CLOSE_QUESTION = sa.update(questions).where(_THE_QUESTION).values(state="answered", respondent=sa.bindparam("person"))
-_ANSWER_BY_ID = sa.select(answers).where((answers.c.study_id == _STUDY) & (answers.c.id == sa.bindparam("id")))
+_BY_NAME = sa.select(studies).where(studies.c.name == sa.bindparam("name"))
 _LAST_NUMBER = sa.select(sa.func.max(questions.c.number))
 _LOCK_RESPONDENT = (
     sa.select(respondents)
@@ -87,7 +87,7 @@ class SqlStorage:
     def __init__(self, url: str, clock: Callable[[], float] = time.time) -> None:
         self.database = Database(url)
         self._clock = clock
-        self._ids: dict[str, int] = {}  # study name -> id; names and ids never change
+        self._ids: dict[str, tuple[int, float]] = {}  # study name -> id, when it was looked up
         self._released_at: dict[int, float] = {}  # study -> when expired leases were last looked for
         self._analysed_at = -math.inf
 
@@ -102,27 +102,49 @@ class SqlStorage:
         items: Sequence[Item],
         features: FloatArray | None = None,
         files: Sequence[ItemFile] = (),
+        *,
+        questions: Sequence[Question] = (),
+        answered: Sequence[Answered] = (),
+        excluded: Collection[str] = (),
+        deletions: Sequence[Deletion] = (),
     ) -> None:
+        check_study(record, items)
         if features is not None:
             files = [*files, ItemFile(_FEATURES, "application/octet-stream", rows.pack_array(features))]
-        values = {name: getattr(record, name) for name in ("name", "key", "seed", "archived")}
+        values = {name: getattr(record, name) for name in ("name", "key", "seed", "archived", "retention_days")}
         values |= {"spec": dict(record.spec), "created_at": record.created_at or self._clock()}
-        try:
-            with self.database.write() as connection:
-                result = connection.execute(sa.insert(studies).values(**values, n_answers=0, n_changes=0))
-                study_id = result.inserted_primary_key[0]  # type: ignore[index]
-                insert_items(connection, study_id, items, files)
-        except sa.exc.IntegrityError as error:
-            raise StudyError(f'Study "{record.name}" exists already. Load it with load_if_exists=True.') from error
+        with self.database.write() as connection:
+            new = self._insert(studies).values(**values, **self._new_id(connection), n_answers=0, n_changes=0)
+            study_id = connection.execute(new.on_conflict_do_nothing().returning(studies.c.id)).scalar()
+            if study_id is None:
+                raise StudyError(f'Study "{record.name}" exists already. Load it with load_if_exists=True.')
+            insert_items(connection, study_id, items, files)
+            insert_questions(connection, [rows.packed_question(question, study_id) for question in questions])
+            if answered:
+                self._import(connection, record.name, study_id, answered)
+            for name in excluded:
+                self._exclude(connection, study_id, name, True)
+            for deletion in deletions:
+                connection.execute(sa.insert(schema.deletions).values(study_id=study_id, **deletion.to_json()))
+
+    def _new_id(self, connection: Connection) -> dict[str, int]:
+        """On SQLite, an id that no study ever had; PostgreSQL gives such by itself."""
+        if not self.database.is_sqlite:
+            return {}
+        deleted = connection.scalar(sa.select(settings.c.value).where(settings.c.key == _LARGEST_ID)) or 0
+        largest = connection.scalar(sa.select(sa.func.max(studies.c.id))) or 0
+        return {"id": max(int(deleted), largest) + 1}
 
     def study(self, name: str) -> StudyRecord:
         with self.database.read() as connection:
-            row = connection.execute(sa.select(studies).where(studies.c.name == name)).first()
+            row = self._named(connection, name)
             if row is None:
                 raise self._no_study(connection, name)
             return rows.study_record(row)
 
     def study_by_key(self, key: str) -> StudyRecord | None:
+        if not is_plain(key):
+            return None
         with self.database.read() as connection:
             row = connection.execute(sa.select(studies).where(studies.c.key == key)).first()
             return None if row is None else rows.study_record(row)
@@ -132,15 +154,35 @@ class SqlStorage:
             return [rows.study_record(row) for row in connection.execute(sa.select(studies).order_by(studies.c.id))]
 
     def change_study(
-        self, name: str, *, archived: bool | None = None, spec: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        change: SpecChange | None = None,
+        *,
+        archived: bool | None = None,
+        retention_days: float | None = None,
     ) -> StudyRecord:
-        changes: dict[str, Any] = {} if archived is None else {"archived": archived}
-        changes |= {} if spec is None else {"spec": dict(spec)}
+        with self.database.write() as connection:
+            the_study = studies.c.id == self._id(connection, name)
+            row = connection.execute(sa.select(studies).where(the_study).with_for_update()).first()
+            if row is None:
+                raise self._no_study(connection, name)
+            values: dict[str, Any] = {"archived": archived, "retention_days": retention_days}
+            if change is not None:
+                values["spec"] = changed_spec(row.spec, change)
+                check_json(values["spec"], "A study's settings")
+            values = {key: value for key, value in values.items() if value is not None}
+            if values:
+                connection.execute(sa.update(studies).where(the_study).values(**values))
+            return rows.study_record(connection.execute(sa.select(studies).where(the_study)).one())
+
+    def delete_study(self, name: str) -> None:
         with self.database.write() as connection:
             study_id = self._id(connection, name)
-            if changes:
-                connection.execute(sa.update(studies).where(studies.c.id == study_id).values(**changes))
-            return rows.study_record(connection.execute(sa.select(studies).where(studies.c.id == study_id)).one())
+            if self.database.is_sqlite:
+                largest = str(self._new_id(connection)["id"] - 1)
+                connection.execute(self._upsert(settings, ["key"], {"key": _LARGEST_ID, "value": largest}))
+            connection.execute(sa.delete(studies).where(studies.c.id == study_id))
+        self._ids.pop(name, None)
 
     def items(self, study: str) -> list[Item]:
         with self.database.read() as connection:
@@ -152,6 +194,8 @@ class SqlStorage:
         return None if kept is None else rows.unpack_array(kept.data)
 
     def file(self, study: str, path: str) -> ItemFile | None:
+        if not is_plain(path):
+            return None
         with self.database.read() as connection:
             where = (files.c.study_id == self._id(connection, study)) & (files.c.path == path)
             row = connection.execute(sa.select(files).where(where)).first()
@@ -165,6 +209,7 @@ class SqlStorage:
     # --- people ------------------------------------------------------------------------------------
 
     def join(self, study: str, outside_id: str | None = None, details: Mapping[str, Any] | None = None) -> Respondent:
+        check_json([outside_id or "", details or {}], "What is known of a person")
         try:
             return self._join(study, outside_id, details)
         except sa.exc.IntegrityError:  # the same person arrived in another tab at the same time
@@ -209,11 +254,13 @@ class SqlStorage:
 
     def exclude(self, study: str, respondent: str, excluded: bool = True) -> None:
         with self.database.write() as connection:
-            study_id = self._id(connection, study)
-            self._ensure_respondent(connection, study_id, respondent)
-            where = (respondents.c.study_id == study_id) & (respondents.c.name == respondent)
-            connection.execute(sa.update(respondents).where(where).values(excluded=excluded))
-            count_change(connection, study_id)
+            self._exclude(connection, self._id(connection, study), respondent, excluded)
+
+    def _exclude(self, connection: Connection, study_id: int, respondent: str, excluded: bool) -> None:
+        self._ensure_respondent(connection, study_id, respondent)
+        where = (respondents.c.study_id == study_id) & (respondents.c.name == respondent)
+        connection.execute(sa.update(respondents).where(where).values(excluded=excluded))
+        count_change(connection, study_id)
 
     def details(self, study: str) -> dict[str, Mapping[str, Any]]:
         with self.database.read() as connection:
@@ -225,6 +272,56 @@ class SqlStorage:
         with self.database.write() as connection:
             where = respondent_details.c.study_id == self._id(connection, study)
             return connection.execute(sa.delete(respondent_details).where(where)).rowcount
+
+    def forget_expired(self) -> dict[str, int]:
+        forgotten = {}
+        for record in [record for record in self.studies() if record.retention_days]:
+            last_day = self._clock() - 86_400 * record.retention_days
+            with self.database.write() as connection:
+                of_study = respondents.c.study_id == self._id(connection, record.name)
+                over = sa.select(respondents.c.name).where(of_study & (respondents.c.seen_at < last_day))
+                where = respondent_details.c.study_id == self._id(connection, record.name)
+                where &= respondent_details.c.respondent.in_(over)
+                n_people = connection.execute(sa.delete(respondent_details).where(where)).rowcount
+            if n_people:
+                forgotten[record.name] = n_people
+        return forgotten
+
+    def consent(self, study: str, respondent: str, text: str) -> int:
+        check_text(text, "A consent text")
+        with self.database.write() as connection:
+            study_id = self._id(connection, study)
+            connection.execute(sa.select(studies.c.id).where(studies.c.id == study_id).with_for_update())
+            of_study = consents.c.study_id == study_id
+            version = connection.scalar(sa.select(consents.c.version).where(of_study & (consents.c.text == text)))
+            if version is None:
+                last = connection.scalar(sa.select(sa.func.max(consents.c.version)).where(of_study)) or 0
+                version = last + 1
+                connection.execute(sa.insert(consents).values(study_id=study_id, version=version, text=text))
+            self._ensure_respondent(connection, study_id, respondent)
+            person = (respondents.c.study_id == study_id) & (respondents.c.name == respondent)
+            agreed = {"consent_version": version, "consented_at": self._clock()}
+            connection.execute(sa.update(respondents).where(person).values(**agreed))
+            return version
+
+    def consent_texts(self, study: str) -> dict[int, str]:
+        with self.database.read() as connection:
+            where = consents.c.study_id == self._id(connection, study)
+            found = connection.execute(sa.select(consents).where(where).order_by(consents.c.version))
+            return {row.version: row.text for row in found}
+
+    def delete_person(self, study: str, respondent: str) -> int:
+        with self.database.write() as connection:
+            study_id = self._id(connection, study)
+            n_answers = sql_owners.delete_respondent(connection, study, study_id, respondent, self._clock())
+            count_change(connection, study_id)
+            return n_answers
+
+    def deletions(self, study: str) -> list[Deletion]:
+        with self.database.read() as connection:
+            where = deletions.c.study_id == self._id(connection, study)
+            found = connection.execute(sa.select(deletions).where(where).order_by(deletions.c.number))
+            return [Deletion(row.at, row.answers) for row in found]
 
     # --- questions ---------------------------------------------------------------------------------
 
@@ -238,10 +335,10 @@ class SqlStorage:
 
     def serve(self, study: str, respondent: str, n: int, serving: Serving) -> list[Question]:
         def work(connection: Connection) -> list[Question]:
-            desk = self._desk(connection, study, respondent)
-            dealt = deal(desk, n, serving)
-            desk.leave()
-            return dealt
+            leasing = self._leasing(connection, study, respondent)
+            leased = lease_questions(leasing, n, serving)
+            leasing.leave()
+            return leased
 
         return self.database.together(work)
 
@@ -249,7 +346,7 @@ class SqlStorage:
         packed = self._packed(study, questions)
         with self.database.write() as connection:
             study_id = self._id(connection, study)
-            release_expired(connection, study_id, self._clock())
+            release_lapsed(connection, study_id, self._clock())
             last = connection.scalar(_LAST_NUMBER) or 0
             insert_questions(connection, packed)
             if self.database.is_sqlite:
@@ -263,63 +360,62 @@ class SqlStorage:
     def questions(self, study: str, state: Literal["open", "leased", "answered", "all"] = "all") -> list[Question]:
         with self.database.read() as connection:
             study_id, now, table = self._id(connection, study), self._clock(), questions
-            leased = (table.c.state == "leased") & (table.c.lease_until > now)
-            is_open = (table.c.state == "open") | ((table.c.state == "leased") & ~leased)
-            states = {"open": is_open, "leased": leased, "answered": table.c.state == "answered", "all": sa.true()}
+            answered = table.c.state == "answered"
+            states = {"open": is_open(now), "leased": is_leased(now), "answered": answered, "all": sa.true()}
             found = sa.select(table).where((table.c.study_id == study_id) & states[state]).order_by(table.c.number)
             return [rows.question(row, study) for row in connection.execute(found)]
 
     def question(self, study: str, question_id: str) -> Question:
         with self.database.read() as connection:
             where = (questions.c.study_id == self._id(connection, study)) & (questions.c.id == question_id)
-            row = connection.execute(sa.select(questions).where(where)).first()
+            row = connection.execute(sa.select(questions).where(where)).first() if is_plain(question_id) else None
             if row is None:
                 raise never_asked(question_id, study)
             return rows.question(row, study)
 
     def queue_depth(self, study: str) -> int:
         with self.database.read() as connection:
-            where = (questions.c.study_id == self._id(connection, study)) & (questions.c.state == "open")
+            where = (questions.c.study_id == self._id(connection, study)) & is_open(self._clock())
             where &= questions.c.purpose == "train"
             return connection.scalar(sa.select(sa.func.count()).select_from(questions).where(where)) or 0
 
     # --- answers -----------------------------------------------------------------------------------
 
     def add_answer(self, study: str, answer: Answer) -> Answer:
-        def work(connection: Connection) -> Exchange:
-            desk = self._desk(connection, study, answer.respondent)
-            stored = self._accept(desk, answer, must_hold=False)
-            desk.leave()
-            return Exchange(desk, stored)
-
-        return self.database.together(work, insert_answers).answer
+        return self._exchange(study, answer, 0, Serving(), must_hold=False).answer
 
     def exchange(self, study: str, answer: Answer, n: int, serving: Serving) -> tuple[Answer, list[Question], int]:
-        def work(connection: Connection) -> Exchange:
-            desk = self._desk(connection, study, answer.respondent)
-            stored = self._accept(desk, answer, must_hold=True)
-            dealt = deal(desk, n, serving)
-            desk.leave()
-            return Exchange(desk, stored, dealt)
+        done = self._exchange(study, answer, n, serving, must_hold=True)
+        return done.answer, done.leased, done.leasing.n_done
 
-        done = self.database.together(work, insert_answers)
-        return done.answer, done.dealt, done.desk.n_done
+    def _exchange(self, study: str, answer: Answer, n: int, serving: Serving, must_hold: bool) -> Exchange:
+        def work(connection: Connection) -> Exchange:
+            leasing = self._leasing(connection, study, answer.respondent)
+            accepted, leasing.answered = accept_answer(leasing, answer, must_hold)
+            leased = lease_questions(leasing, n, serving)
+            leasing.leave()
+            return Exchange(leasing, accepted, leased)
+
+        try:
+            return self.database.together(work, insert_answers)
+        except sa.exc.IntegrityError:  # the same id came by another server at the same time; now it is there to be seen
+            return self.database.together(work, insert_answers)
 
     def undo(self, study: str, answer_id: str, lease_s: float = 600.0) -> Answer:
         with self.database.write() as connection:
             study_id, now = self._id(connection, study), self._clock()
             where = (answers.c.study_id == study_id) & (answers.c.id == answer_id)
-            row = connection.execute(sa.select(answers).where(where)).first()
+            row = connection.execute(sa.select(answers).where(where)).first() if is_plain(answer_id) else None
             if row is None:
                 raise UnknownQuestionError(f'Answer "{answer_id}" is not in study "{study}".')
-            desk = self._desk(connection, study, row.respondent)
+            leasing = self._leasing(connection, study, row.respondent)
             marked = connection.execute(sa.update(answers).where(where & ~answers.c.undone).values(undone=True))
             undone = replace(rows.answer(row), undone=True)
             if not marked.rowcount:
                 return undone
             if row.purpose != "practice":
-                desk.n_done -= 1
-            desk.leave()
+                leasing.n_done -= 1
+            leasing.leave()
             back = (questions.c.study_id == study_id) & (questions.c.id == row.question_id)
             others = sa.exists().where(
                 (answers.c.study_id == study_id)
@@ -355,33 +451,37 @@ class SqlStorage:
 
     def import_answers(self, study: str, answered: Sequence[Answered]) -> int:
         with self.database.write() as connection:
-            study_id = self._id(connection, study)
-            known = set(connection.scalars(sa.select(answers.c.id).where(answers.c.study_id == study_id)))
-            asked = set(connection.scalars(sa.select(questions.c.id).where(questions.c.study_id == study_id)))
-            fresh = list({pair.answer.id: pair for pair in answered if pair.answer.id not in known}.values())
-            new = {pair.question.id: replace(pair.question, study=study) for pair in fresh}
-            unknown = [question for question in new.values() if question.id not in asked]
-            insert_questions(connection, [rows.packed_question(q, study_id, "answered") for q in unknown])
-            for name in dict.fromkeys(pair.answer.respondent for pair in fresh):
-                self._ensure_respondent(connection, study_id, name)
-            number = connection.execute(
-                sa.update(studies)
-                .where(studies.c.id == study_id)
-                .values(n_answers=studies.c.n_answers + len(fresh), n_changes=studies.c.n_changes + 1)
-                .returning(studies.c.n_answers)
-            ).scalar_one() - len(fresh)
-            values = [
-                answer_values(study_id, replace(pair.answer, number=number + i), pair.question)
-                for i, pair in enumerate(fresh, start=1)
-            ]
-            if values:
-                connection.execute(sa.insert(answers), values)
-            return len(values)
+            return self._import(connection, study, self._id(connection, study), answered)
+
+    def _import(self, connection: Connection, study: str, study_id: int, answered: Sequence[Answered]) -> int:
+        known = set(connection.scalars(sa.select(answers.c.id).where(answers.c.study_id == study_id)))
+        of_study = sa.select(questions).where(questions.c.study_id == study_id)
+        asked = {row.id: rows.question(row, study) for row in connection.execute(of_study)}
+        columns = sa.select(answers.c.question_id, answers.c.respondent)
+        in_force = columns.where((answers.c.study_id == study_id) & ~answers.c.undone)
+        pairs = {(row.question_id, row.respondent) for row in connection.execute(in_force)}
+        fresh = new_answers(answered, study, known.__contains__, asked, pairs)
+        new = {pair.question.id: pair.question for pair in fresh if pair.question.id not in asked}
+        insert_questions(connection, [rows.packed_question(q, study_id, "answered") for q in new.values()])
+        for name in dict.fromkeys(pair.answer.respondent for pair in fresh):
+            self._ensure_respondent(connection, study_id, name)
+        number = connection.execute(
+            sa.update(studies)
+            .where(studies.c.id == study_id)
+            .values(n_answers=studies.c.n_answers + len(fresh), n_changes=studies.c.n_changes + 1)
+            .returning(studies.c.n_answers)
+        ).scalar_one() - len(fresh)
+        values = [
+            answer_values(study_id, replace(pair.answer, number=number + i), pair.question)
+            for i, pair in enumerate(fresh, start=1)
+        ]
+        if values:
+            connection.execute(sa.insert(answers), values)
+        return len(values)
 
     def revision(self, study: str) -> tuple[int, int]:
         with self.database.read() as connection:
-            columns = sa.select(studies.c.n_answers, studies.c.n_changes).where(studies.c.name == study)
-            row = connection.execute(columns).first()
+            row = self._named(connection, study)
             if row is None:
                 raise self._no_study(connection, study)
             return row.n_answers, row.n_changes
@@ -412,7 +512,7 @@ class SqlStorage:
             versions = (
                 sa.select(models.c.version).where(models.c.study_id == study_id).order_by(models.c.version.desc())
             )
-            old = list(connection.scalars(versions))[_KEPT_MODELS:]
+            old = list(connection.scalars(versions))[KEPT_MODELS:]
             where = (models.c.study_id == study_id) & models.c.version.in_(old)
             connection.execute(sa.delete(models).where(where))
 
@@ -460,15 +560,61 @@ class SqlStorage:
         with self.database.read() as connection:
             return connection.scalar(sa.select(settings.c.value).where(settings.c.key == key))
 
+    def first_setting(self, key: str, value: str) -> str:
+        with self.database.write() as connection:
+            connection.execute(self._insert(settings).values(key=key, value=value).on_conflict_do_nothing())
+            return connection.execute(sa.select(settings.c.value).where(settings.c.key == key)).scalar_one()
+
+    def drop_setting(self, key: str) -> None:
+        with self.database.write() as connection:
+            connection.execute(sa.delete(settings).where(settings.c.key == key))
+
+    # --- owners ------------------------------------------------------------------------------------
+
+    def add_token(self, token: Token, sha256: str) -> bool:
+        with self.database.write() as connection:
+            study_id = None if token.study is None else self._id(connection, token.study)
+            made = replace(token, made_at=token.made_at or self._clock())
+            return sql_owners.insert_token(connection, made, sha256, study_id)
+
+    def token_by_hash(self, sha256: str) -> Token | None:
+        with self.database.read() as connection:
+            return sql_owners.token_where(connection, tokens.c.sha256 == sha256)
+
+    def tokens(self) -> list[Token]:
+        with self.database.read() as connection:
+            return sql_owners.all_tokens(connection)
+
+    def revoke_token(self, token_id: str) -> Token:
+        with self.database.write() as connection:
+            return sql_owners.revoke(connection, token_id, self._clock())
+
+    def add_act(self, who: str, what: str, study: str | None = None, details: Mapping[str, Any] | None = None) -> None:
+        with self.database.write() as connection:
+            sql_owners.insert_act(connection, self._clock(), who, what, study, details or {})
+
+    def acts(self, study: str | None = None, after: int = 0, limit: int = 1000) -> list[Act]:
+        with self.database.read() as connection:
+            return sql_owners.acts_after(connection, study, after, limit)
+
     # --- inside ------------------------------------------------------------------------------------
 
     def _id(self, connection: Connection, name: str) -> int:
-        if name not in self._ids:
-            found = connection.scalar(sa.select(studies.c.id).where(studies.c.name == name))
-            if found is None:
+        found, since = self._ids.get(name, (0, -math.inf))
+        if time.monotonic() - since > _ID_FRESH_S:
+            row = self._named(connection, name)
+            if row is None:
+                self._ids.pop(name, None)
                 raise self._no_study(connection, name)
-            self._ids[name] = found
-        return self._ids[name]
+            found = row.id
+            self._ids[name] = (found, time.monotonic())
+        return found
+
+    @staticmethod
+    def _named(connection: Connection, name: str) -> sa.Row[Any] | None:
+        if not is_plain(name):
+            return None
+        return connection.execute(_BY_NAME, {"name": name}).first()
 
     def _analyse(self) -> None:
         """Let PostgreSQL see how its tables have grown: it plans for empty ones until its own round, a minute later."""
@@ -487,7 +633,7 @@ class SqlStorage:
         known = ", ".join(connection.scalars(sa.select(studies.c.name).order_by(studies.c.name).limit(20))) or "none"
         return StudyError(f'There is no study "{name}". Known studies: {known}.')
 
-    def _desk(self, connection: Connection, study: str, respondent: str) -> SqlDesk:
+    def _leasing(self, connection: Connection, study: str, respondent: str) -> SqlLeasing:
         study_id = self._id(connection, study)
         row = self._lock_respondent(connection, study_id, respondent)
         if row is None:
@@ -496,9 +642,9 @@ class SqlStorage:
         assert row is not None
         now = self._clock()
         if abs(now - self._released_at.get(study_id, -math.inf)) > _RELEASE_EVERY_S:
-            release_expired(connection, study_id, now)
+            release_lapsed(connection, study_id, now)
             self._released_at[study_id] = now
-        return SqlDesk(connection, study, study_id, respondent, row.n_done, row.n_practice, row.n_catch, now)
+        return SqlLeasing(connection, study, study_id, respondent, row.n_done, row.n_practice, row.n_catch, now)
 
     @staticmethod
     def _lock_respondent(connection: Connection, study_id: int, name: str) -> sa.Row[Any] | None:
@@ -509,38 +655,6 @@ class SqlStorage:
         values = {"study_id": study_id, "name": name, "joined_at": now, "seen_at": now, "excluded": False}
         counters = {"n_done": 0, "n_practice": 0, "n_catch": 0}
         connection.execute(self._insert(respondents).values(**values, **counters).on_conflict_do_nothing())
-
-    @staticmethod
-    def _accept(desk: SqlDesk, answer: Answer, must_hold: bool) -> Answer:
-        """The answer as it will be stored (number 0), or as it was stored before."""
-        before = desk.run(_ANSWER_BY_ID, id=answer.id).first()
-        if before is not None:
-            if (before.question_id, before.respondent) != (answer.question_id, answer.respondent):
-                raise AlreadyAnsweredError(
-                    f'Answer id "{answer.id}" belongs to another answer; this one was not stored.'
-                )
-            return rows.answer(before)
-        row = desk.run(_QUESTION_BY_ID, asked=answer.question_id).first()
-        if row is None:
-            raise never_asked(answer.question_id, desk.study)
-        mine = row.state == "leased" and row.respondent == answer.respondent
-        lease_end = row.lease_until if mine else desk.lease_end(answer.question_id)
-        if must_hold and lease_end is None:
-            raise UnknownQuestionError(
-                f'Question "{answer.question_id}" was not handed to participant {answer.respondent}.'
-            )
-        question = rows.question(row, desk.study)
-        check_response(question, answer.response, answer.outcome)
-        if not mine:  # what one holds, one has not answered
-            refuse_second(desk, answer, handed_out=lease_end is not None)
-        taken_over = row.state == "leased" and not mine
-        late = answer.late or (lease_end is not None and (lease_end <= desk.now or taken_over))
-        if not taken_over:
-            desk.run(_CLOSE_QUESTION, asked=row.id)
-        desk.answered = question
-        if question.purpose != "practice":
-            desk.n_done += 1
-        return replace(answer, received_at=answer.received_at or desk.now, late=late, number=0)
 
     def _insert(self, table: sa.Table) -> Any:
         return sqlite.insert(table) if self.database.is_sqlite else postgresql.insert(table)

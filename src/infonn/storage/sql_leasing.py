@@ -1,11 +1,11 @@
-"""The desk of a database: what dealing questions to one person reads and writes.
+"""Leasing in a database: what handing questions to one person and accepting answers reads and writes.
 
 Its statements are built once: building them anew costs more than running them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,11 +15,29 @@ from sqlalchemy import bindparam
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
-from infonn.records import Purpose, Question
+from infonn.queries import question_key
+from infonn.records import Answer, Purpose, Question
 from infonn.storage import rows
-from infonn.storage.leasing import key_of
+from infonn.storage.leasing import lapsed
 from infonn.storage.schema import answers, leases, questions, respondents
 
+
+def is_lapsed(now: Any) -> sa.ColumnElement[bool]:
+    """Whether the lease of a row of questions has lapsed."""
+    over: sa.ColumnElement[bool] = lapsed(sa.func.coalesce(questions.c.asked_at, now), questions.c.lease_until, now)
+    return over
+
+
+def is_open(now: Any) -> sa.ColumnElement[bool]:
+    """Whether nobody holds a question that waits for an answer."""
+    return (questions.c.state == "open") | ((questions.c.state == "leased") & is_lapsed(now))
+
+
+def is_leased(now: Any) -> sa.ColumnElement[bool]:
+    return (questions.c.state == "leased") & ~is_lapsed(now)
+
+
+# Statements of the way an answer takes, built once.
 _STUDY: sa.BindParameter[int] = bindparam("study")
 _RESPONDENT: sa.BindParameter[str] = bindparam("person")
 _QUESTION: sa.BindParameter[str] = bindparam("asked")
@@ -67,16 +85,18 @@ _LEAVE = (
         n_catch=bindparam("catch"),
     )
 )
-# A lease that ends later than twice its length from now was given before the clock was set back.
-_OVER = (questions.c.lease_until <= bindparam("now")) | (
-    questions.c.lease_until > bindparam("now") + 2 * (questions.c.lease_until - questions.c.asked_at)
-)
-_EXPIRED = (
+_LAPSED = (
     sa.select(questions.c.number)
-    .where(_OF_STUDY & (questions.c.state == "leased") & _OVER)
+    .where(_OF_STUDY & (questions.c.state == "leased") & is_lapsed(bindparam("now")))
     .with_for_update(skip_locked=True)
 )
-_RELEASE = sa.update(questions).where(questions.c.number.in_(_EXPIRED.scalar_subquery())).values(state="open")
+_RELEASE = sa.update(questions).where(questions.c.number.in_(_LAPSED.scalar_subquery())).values(state="open")
+_QUESTION_BY_ID = sa.select(questions).where(_THE_QUESTION).with_for_update()
+_CLOSE_QUESTION = sa.update(questions).where(_THE_QUESTION).values(state="answered", respondent=_RESPONDENT)
+_ANSWER_BY_ID = sa.select(answers).where((answers.c.study_id == _STUDY) & (answers.c.id == bindparam("id")))
+_ANSWERS_TO = sa.select(answers).where(
+    (answers.c.study_id == _STUDY) & (answers.c.question_id == _QUESTION) & ~answers.c.undone
+)
 
 
 @lru_cache
@@ -100,8 +120,8 @@ def _keep_lease(dialect: str) -> Any:
 
 
 @dataclass
-class SqlDesk:
-    """A `Desk` within one transaction that holds the lock of the respondent's row."""
+class SqlLeasing:
+    """A `Leasing` within one transaction that holds the lock of the respondent's row."""
 
     connection: Connection
     study: str
@@ -112,19 +132,19 @@ class SqlDesk:
     n_catch: int
     now: float
     answered: Question | None = None  # answered in this transaction, and not in the table yet
-    n_dealt: int = 0
+    n_leased: int = 0
 
     def held(self) -> list[Question]:
         return [rows.question(row, self.study) for row in self.run(_HELD)]
 
     def next_open(self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool) -> Question | None:
         if self.answered is not None and not repeats:
-            keys = keys | {key_of(self.answered.query, self.answered.kind)}
+            keys = keys | {question_key(self.answered.query, self.answered.kind)}
         row = self.run(_next_open(repeats, copies), purpose=purpose, keys=sorted(keys)).first()
         return None if row is None else rows.question(row, self.study)
 
     def seen(self) -> set[str]:
-        just_now = [] if self.answered is None else [key_of(self.answered.query, self.answered.kind)]
+        just_now = [] if self.answered is None else [question_key(self.answered.query, self.answered.kind)]
         return {*self.run(_SEEN).scalars(), *just_now}
 
     def add(self, new: Sequence[Question]) -> None:
@@ -137,9 +157,22 @@ class SqlDesk:
         self.run(_keep_lease(self.connection.dialect.name), **times)
 
     def lease_end(self, question_id: str) -> float | None:
-        """When this person's lease of a question ends or ended; None where it was never handed to this person."""
         end: float | None = self.run(_LEASE_END, asked=question_id).scalar()
         return end
+
+    def answer(self, answer_id: str) -> Answer | None:
+        row = self.run(_ANSWER_BY_ID, id=answer_id).first()
+        return None if row is None else rows.answer(row)
+
+    def question(self, question_id: str) -> tuple[Question, str] | None:
+        row = self.run(_QUESTION_BY_ID, asked=question_id).first()
+        return None if row is None else (rows.question(row, self.study), row.state)
+
+    def answers_to(self, question_id: str) -> Iterator[Answer]:
+        return (rows.answer(row) for row in self.run(_ANSWERS_TO, asked=question_id))
+
+    def close(self, question: Question) -> None:
+        self.run(_CLOSE_QUESTION, asked=question.id)
 
     def leave(self) -> None:
         """Write down where the person now stands."""
@@ -155,6 +188,6 @@ class SqlDesk:
         return result
 
 
-def release_expired(connection: Connection, study_id: int, now: float) -> int:
-    """Return questions to the queue whose lease has ended; how many."""
+def release_lapsed(connection: Connection, study_id: int, now: float) -> int:
+    """Return questions to the queue whose lease has lapsed; how many."""
     return connection.execute(_RELEASE, {"study": study_id, "now": now}).rowcount

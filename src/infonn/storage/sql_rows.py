@@ -12,18 +12,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
 from infonn.contracts.storage import Answered
-from infonn.errors import UnknownQuestionError
-from infonn.records import Answer, Item, ItemFile, Question, second_answer
+from infonn.queries import question_key
+from infonn.records import Answer, Item, ItemFile, Question
 from infonn.storage import rows
-from infonn.storage.leasing import key_of
 from infonn.storage.schema import answers, files, items, questions, studies
-from infonn.storage.sql_leasing import SqlDesk
+from infonn.storage.sql_leasing import SqlLeasing
 
 _STUDY: sa.BindParameter[int] = sa.bindparam("study")
-_QUESTION: sa.BindParameter[str] = sa.bindparam("asked")
-_ANSWERS_TO = sa.select(answers).where(
-    (answers.c.study_id == _STUDY) & (answers.c.question_id == _QUESTION) & ~answers.c.undone
-)
 _ADD_ANSWER = sa.insert(answers)
 _COUNT_ANSWERS = (
     sa.update(studies)
@@ -35,11 +30,11 @@ _COUNT_ANSWERS = (
 
 @dataclass(frozen=True)
 class Exchange:
-    """An answer and the questions that go out for it, at the desk of one person."""
+    """An answer of one person, and the questions that go out for it."""
 
-    desk: SqlDesk
+    leasing: SqlLeasing
     answer: Answer  # number 0 until it is in the table
-    dealt: list[Question] = field(default_factory=list)
+    leased: list[Question] = field(default_factory=list)
 
 
 def insert_answers(connection: Connection, exchanges: list[Exchange]) -> list[Exchange]:
@@ -51,7 +46,7 @@ def insert_answers(connection: Connection, exchanges: list[Exchange]) -> list[Ex
     new: dict[int, list[Exchange]] = {}
     for exchange in exchanges:
         if not exchange.answer.number:
-            new.setdefault(exchange.desk.study_id, []).append(exchange)
+            new.setdefault(exchange.leasing.study_id, []).append(exchange)
     numbered: dict[int, Exchange] = {}
     for study_id in sorted(new):  # in one order everywhere, so that no two writers wait for one another
         counted = {"study": study_id, "new": len(new[study_id])}
@@ -60,8 +55,8 @@ def insert_answers(connection: Connection, exchanges: list[Exchange]) -> list[Ex
             numbered[id(exchange)] = replace(exchange, answer=replace(exchange.answer, number=number))
     values = []
     for exchange in numbered.values():
-        assert exchange.desk.answered is not None
-        values.append(answer_values(exchange.desk.study_id, exchange.answer, exchange.desk.answered))
+        assert exchange.leasing.answered is not None
+        values.append(answer_values(exchange.leasing.study_id, exchange.answer, exchange.leasing.answered))
     if values:
         connection.execute(_ADD_ANSWER, values)
     return [numbered.get(id(exchange), exchange) for exchange in exchanges]
@@ -104,19 +99,8 @@ def withdraw_open(connection: Connection, study_id: int, last: int) -> None:
     connection.execute(sa.delete(questions).where(where & ~asked))
 
 
-def never_asked(question_id: str, study: str) -> UnknownQuestionError:
-    return UnknownQuestionError(f'Question "{question_id}" was never asked in study "{study}".')
-
-
-def refuse_second(desk: SqlDesk, answer: Answer, handed_out: bool) -> None:
-    """One person answers a question once; somebody it was not handed to cannot answer it after another."""
-    for earlier in desk.run(_ANSWERS_TO, asked=answer.question_id):
-        if earlier.respondent == answer.respondent or (not handed_out and earlier.outcome != "skipped"):
-            raise second_answer(rows.answer(earlier))
-
-
 def answer_values(study_id: int, answer: Answer, question: Question) -> dict[str, Any]:
-    key = key_of(question.query, question.kind)
+    key = question_key(question.query, question.kind)
     return {**answer.to_json(), "study_id": study_id, "purpose": question.purpose, "query_key": key}
 
 

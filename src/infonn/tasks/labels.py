@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
-from infonn.arrays import FloatArray, IntArray, to_numpy
-from infonn.beliefs import Belief
+from infonn.arrays import IntArray, to_numpy
+from infonn.beliefs import Belief, Examples
 from infonn.errors import DataError
 from infonn.maths.neighbours import nearest_of_classes
 from infonn.queries import Answers, last_labels
 from infonn.records import Option
-
-
-@dataclass(frozen=True)
-class Examples:
-    """Labelled items, and where every item stands: each class is shown by its item nearest to the one in question."""
-
-    items: IntArray
-    classes: IntArray
-    embedding: FloatArray
-
-    @cached_property
-    def class_of(self) -> dict[int, int]:
-        return dict(zip(self.items.tolist(), self.classes.tolist()))
-
-    def nearest(self, item: int) -> dict[int, int]:
-        """Class -> its labelled item nearest to `item`, which never stands for itself."""
-        others = self.items != item
-        items, classes = self.items[others], self.classes[others]
-        squared = ((self.embedding[items] - self.embedding[item]) ** 2).sum(axis=1)
-        far_to_near = np.argsort(-squared, kind="stable")
-        return dict(zip(classes[far_to_near].tolist(), items[far_to_near].tolist()))
 
 
 @dataclass(frozen=True)
@@ -52,7 +30,6 @@ class LabelTask:
     classes: Sequence[str]
     candidates: int = 3
     start: IntArray | None = None
-    _examples: list[Examples] = field(default_factory=list, init=False, repr=False, compare=False)  # the latest
 
     def __post_init__(self) -> None:
         check_classes(self.classes)
@@ -70,29 +47,35 @@ class LabelTask:
         return self._bare(items[:size])
 
     def propose(self, belief: Belief, answers: Answers, rng: Generator) -> IntArray:
-        """One query for every item without a label."""
-        labelled, classes = last_labels(answers)
-        embedding = to_numpy(belief.embedding)
-        self._examples[:] = [Examples(labelled, classes, embedding)]
+        """Every item without a label. The candidates are left to `completed`: few strategies ask for them all."""
         unlabelled = np.ones(self.n_items, bool)
-        unlabelled[labelled] = False
-        items = np.flatnonzero(unlabelled)
-        candidates = nearest_of_classes(embedding, items, labelled, classes, self.n_nearest)
-        return np.hstack([items[:, None].astype(np.int32), candidates])
+        unlabelled[last_labels(answers)[0]] = False
+        return self._bare(np.flatnonzero(unlabelled))
 
-    def options(self, query: IntArray) -> tuple[Option, ...]:
+    def completed(self, queries: IntArray, belief: Belief, answers: Answers) -> IntArray:
+        """The queries with their candidates: the nearest labelled item of each of the nearest classes, near to far."""
+        items = queries[:, 0]
+        nearest = nearest_of_classes(to_numpy(belief.embedding), items, *last_labels(answers), self.n_nearest)
+        return np.hstack([items[:, None].astype(np.int32), nearest])
+
+    def examples(self, belief: Belief, answers: Answers) -> Examples:
+        """The labelled items, each class to be shown by its nearest."""
+        return Examples(*last_labels(answers), to_numpy(belief.embedding))
+
+    def examples_of_model(self, model: Mapping[str, Any]) -> Examples | None:
+        """The labelled items of a stored model."""
+        if "labelled" not in model:
+            return None
+        labelled, classes = np.asarray(model["labelled"]).T
+        return Examples(labelled, classes, np.asarray(model["embedding"]))
+
+    def options(self, query: IntArray, examples: Examples | None = None) -> tuple[Option, ...]:
         """All classes, each stood for by its labelled item nearest to the one in question, where there is any."""
         stands_for: dict[int, int] = {}
-        for examples in self._examples:
+        if examples is not None:
             stands_for = examples.nearest(int(query[0]))
             stands_for |= {examples.class_of[item]: item for item in query[1:].tolist() if item in examples.class_of}
         return tuple(Option(label, stands_for.get(index)) for index, label in enumerate(self.classes))
-
-    def recall(self, model: Mapping[str, Any]) -> None:
-        """The labelled items and places of a stored model."""
-        if "labelled" in model:
-            labelled, classes = np.asarray(model["labelled"]).T
-            self._examples[:] = [Examples(labelled, classes, np.asarray(model["embedding"]))]
 
     def _bare(self, items: IntArray) -> IntArray:
         queries = np.full((len(items), 1 + self.n_nearest), -1, np.int32)

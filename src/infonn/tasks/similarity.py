@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import IntArray
-from infonn.beliefs import Belief
+from infonn.beliefs import Belief, Examples
 from infonn.errors import InvalidQueryError
 from infonn.queries import Answers, Kind, all_queries, check_length, check_queries, count_queries, draw_queries, orders
 from infonn.records import Option
@@ -40,7 +40,12 @@ class SimilarityTask:
         if self.kind == "label":
             raise InvalidQueryError('A similarity task asks "nearest" or "ranking"; for "label" use task="labels".')
         if self.pool is not None:
-            check_queries(self.pool, len(self.names))
+            pool = check_queries(self.pool, len(self.names))
+            if pool.shape[1] != 1 + self.candidates:
+                raise InvalidQueryError(
+                    f"The pool's queries have {pool.shape[1] - 1} candidates, and the study's questions have "
+                    f"{self.candidates}. Set candidates = {pool.shape[1] - 1}, or give a pool of that length."
+                )
 
     @property
     def n_items(self) -> int:
@@ -49,9 +54,14 @@ class SimilarityTask:
     @cached_property
     def _fixed(self) -> IntArray | None:
         if self.pool is not None:
-            return self.pool
+            return np.asarray(self.pool, np.int32)
         few = count_queries(len(self.names), self.candidates) <= self.pool_size
         return all_queries(len(self.names), self.candidates) if few else None
+
+    @property
+    def searchable(self) -> bool:
+        """Whether queries beyond the proposed ones may be asked: not where these were given, or are all there are."""
+        return self._fixed is None
 
     def first_queries(self, size: int, rng: Generator) -> IntArray:
         """Random queries, before anything is known."""
@@ -65,10 +75,17 @@ class SimilarityTask:
             return self._fixed
         return draw_queries(self.pool_size, len(self.names), self.candidates, rng)
 
-    def recall(self, model: Mapping[str, Any]) -> None:
-        """Nothing: a comparison shows its own candidates."""
+    def completed(self, queries: IntArray, belief: Belief, answers: Answers) -> IntArray:
+        """As they are: a proposal has its candidates."""
+        return queries
 
-    def options(self, query: IntArray) -> tuple[Option, ...]:
+    def examples(self, belief: Belief, answers: Answers) -> None:
+        """None: a comparison shows its own candidates."""
+
+    def examples_of_model(self, model: Mapping[str, Any]) -> None:
+        """None."""
+
+    def options(self, query: IntArray, examples: Examples | None = None) -> tuple[Option, ...]:
         """The candidates; for a ranking, their orders from nearest to farthest."""
         candidates = [int(item) for item in np.asarray(query)[1:] if item >= 0]
         if self.kind == "nearest":

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
 from typing import Any
+from urllib.parse import quote
 
-from fastapi import FastAPI, HTTPException, Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from infonn import __version__
@@ -23,11 +25,15 @@ from infonn.errors import (
     StudyError,
     UnknownQuestionError,
 )
-from infonn.web import owners, pages, participants, plotly
+from infonn.web import metrics, owners, pages, participants, plotly
 from infonn.web.security import HEADERS
 from infonn.web.server import Limits, Server
 
 log = logging.getLogger("infonn.web")
+access_log = logging.getLogger("infonn.access")  # silent unless `infonn serve --access-log` gives it a file
+access_log.propagate = False
+access_log.setLevel(logging.CRITICAL + 1)
+_LOGGED = 300  # characters of a path
 
 _STATUS: dict[type[InfonnError], int] = {
     StorageError: 503,
@@ -39,9 +45,12 @@ _STATUS: dict[type[InfonnError], int] = {
 
 
 def create_app(
-    storage: LiveStorage, public_url: str = "http://127.0.0.1:8000", limits: Limits | None = None
+    storage: LiveStorage,
+    public_url: str = "http://127.0.0.1:8000",
+    limits: Limits | None = None,
+    secret: bytes | None = None,
 ) -> FastAPI:
-    """The server of the studies in `storage`."""
+    """The server of the studies in `storage`. Sessions are signed with `secret`; without, they end with the process."""
     app = FastAPI(
         title="infonn",
         version=__version__,
@@ -50,22 +59,23 @@ def create_app(
         redoc_url=None,
         openapi_url="/api/openapi.json",
     )
-    app.state.server = Server(storage, public_url, limits or Limits())
+    app.state.server = Server(storage, public_url, limits or Limits(), secret)
     app.include_router(participants.router)
     app.include_router(owners.router)
+    app.include_router(metrics.router)
     app.include_router(pages.router)
     app.include_router(plotly.router)
     app.mount(pages.static_path(), pages.static_files())
     app.add_exception_handler(InfonnError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _problem)
+    app.add_exception_handler(StarletteHTTPException, _problem)
     app.add_exception_handler(Exception, _failed)
-    app.add_middleware(Envelope, server=app.state.server)
+    app.add_middleware(AroundRequests, server=app.state.server)
     return app
 
 
-class Envelope:
-    """Around every request: a limit on its size, security headers on its reply, and the time it took."""
+class AroundRequests:
+    """Around every request: no NUL in its address, security headers on its reply, its time and its line in the log."""
 
     def __init__(self, app: ASGIApp, server: Server) -> None:
         self.app, self.server = app, server
@@ -74,17 +84,12 @@ class Envelope:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        started, seen, too_large = time.perf_counter(), 0, False
-        path: str = scope["path"]
-        uploads = path.endswith(("/upload", "/import", "/restore"))
-        allowed = self.server.limits.upload_bytes if uploads else self.server.limits.body_bytes
-        headers = dict(scope["headers"])
-        announced = headers.get(b"content-length", b"0")
+        started, path, status = time.perf_counter(), str(scope["path"]), 0
 
         async def send_with_headers(message: Message) -> None:
-            if too_large:
-                return  # whatever the half-read request led to; the reply below stands for it
+            nonlocal status
             if message["type"] == "http.response.start":
+                status = message["status"]
                 reply = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     reply.setdefault(name, value)
@@ -92,31 +97,24 @@ class Envelope:
                     reply.setdefault("cache-control", "no-store")
             await send(message)
 
-        async def receive_counted() -> Message:
-            nonlocal seen, too_large
-            message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > allowed:
-                too_large = True
-                raise _TooLargeError
-            return message
-
         try:
-            too_large = announced.isdigit() and int(announced) > allowed
-            if not too_large:
-                with contextlib.suppress(_TooLargeError):
-                    await self.app(scope, receive_counted, send_with_headers)
-            if too_large:
-                too_large = False
-                problem = JSONResponse({"detail": f"The request is larger than {allowed >> 10:,} KiB."}, 413)
-                await problem(scope, receive, send_with_headers)
+            if "\0" in path:
+                await JSONResponse({"detail": "There is nothing at this address."}, 404)(
+                    scope, receive, send_with_headers
+                )
+            else:
+                await self.app(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            pass  # nobody is left to tell
         finally:
-            if scope["method"] == "POST" and path.startswith("/api/p/"):
-                self.server.timings.add(path.rsplit("/", 1)[1], time.perf_counter() - started)
-
-
-class _TooLargeError(Exception):
-    pass
+            seconds = time.perf_counter() - started
+            self.server.timings.count(status)
+            if path.startswith("/api/p/") and status == 200:
+                self.server.timings.add(path.rsplit("/", 1)[1], seconds)
+            if access_log.isEnabledFor(logging.INFO):
+                client = (scope.get("client") or ("-",))[0]
+                line = (client, scope["method"], quote(path[:_LOGGED]), status, 1000 * seconds)
+                access_log.info("%s %s %s %d %.1f ms", *line)
 
 
 async def _refused(_: Request, error: Exception) -> JSONResponse:
@@ -129,7 +127,7 @@ async def _refused(_: Request, error: Exception) -> JSONResponse:
 
 
 async def _problem(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HTTPException)
+    assert isinstance(error, StarletteHTTPException)
     return JSONResponse({"detail": str(error.detail)}, error.status_code, headers=error.headers)
 
 
@@ -137,7 +135,8 @@ async def _invalid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     first: dict[str, Any] = dict(error.errors()[0])
     place = ".".join(str(part) for part in first.get("loc", ()) if part != "body") or "The request"
-    return JSONResponse({"detail": f"{place}: {first.get('msg', 'is not valid')}."}, 422)
+    sentence = f"{place}: {first.get('msg', 'is not valid')}."
+    return JSONResponse({"detail": sentence.encode(errors="replace").decode()}, 422)
 
 
 async def _failed(_: Request, error: Exception) -> JSONResponse:

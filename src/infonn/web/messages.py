@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from infonn.live.outlook import AccuracyPoint
 from infonn.live.studies import LiveStudy
-from infonn.records import Answer, Item, Question
+from infonn.records import Answer, Item, Question, Role
 
 ClientId = Annotated[str, StringConstraints(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_\-]+$")]
 Table = dict[str, Any]
@@ -143,6 +143,38 @@ class LoginIn(Message):
     token: Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
+class TokenIn(Message):
+    """An owner may change things, a reader may look; with `study`, in that one alone."""
+
+    person: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    role: Role = "owner"
+    study: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = None
+
+
+class TokenOut(BaseModel):
+    id: str
+    person: str
+    role: Role
+    study: str | None
+    made_at: float
+    revoked_at: float | None
+
+
+class NewTokenOut(TokenOut):
+    text: str = Field(description="The token itself, shown this once.")
+
+
+class ActOut(BaseModel):
+    """A line of the audit log."""
+
+    number: int
+    at: float
+    who: str
+    what: str
+    study: str | None
+    details: dict[str, Any]
+
+
 class ItemIn(Message):
     name: Annotated[str, StringConstraints(min_length=1, max_length=500)]
     text: Annotated[str, StringConstraints(max_length=20_000)] | None = None
@@ -170,19 +202,33 @@ class StudyOut(BaseModel):
     archived: bool
     created_at: float
     n_items: int
+    retention_days: float
     spec: dict[str, Any]
 
 
 class ChangeIn(Message):
-    """`archived` ends the study (or opens it again); `people` and `budget` change keys of these tables."""
+    """`archived` ends the study (or opens it again); `people` and `budget` change keys of these tables.
+
+    After `retention_days` without a visit it is forgotten who a person is; 0 for never."""
 
     archived: bool | None = None
+    retention_days: float | None = Field(default=None, ge=0, le=36_500)
     people: Table | None = None
     budget: Table | None = None
 
 
 class ExcludeIn(Message):
     excluded: bool = True
+
+
+class LinksIn(Message):
+    """The names or numbers by which you know people."""
+
+    participants: list[Annotated[str, StringConstraints(min_length=1, max_length=256)]] = Field(max_length=1000)
+
+
+class LinksOut(BaseModel):
+    links: dict[str, str] = Field(description="By participant.")
 
 
 class ImportOut(BaseModel):

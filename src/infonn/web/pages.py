@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import nh3
 from fastapi import APIRouter, Depends, Request
@@ -72,11 +72,12 @@ def _message(language: str, name: str, status: int) -> HTMLResponse:
 # --- owners ----------------------------------------------------------------------------------------
 
 
-def _stranger(request: Request, server: Server) -> Response | None:
-    """The way to the login for whoever has not logged in."""
-    if server.gate.is_login(request.cookies.get(COOKIE, ""), time.time()):
-        return None
-    return RedirectResponse(f"/login?next={request.url.path}", 303)
+def _stranger(request: Request, server: Server, study: str | None = None) -> Response | None:
+    """The way to the login for whoever has not logged in; a message for whoever's token is for another study."""
+    token = server.credentials.token_of_login(request.cookies.get(COOKIE, ""))
+    if token is None:
+        return RedirectResponse(f"/login?next={quote(request.url.path)}", 303)
+    return _message("en", "not_found", 404) if study is not None and token.study not in (None, study) else None
 
 
 @router.get("/")
@@ -96,7 +97,13 @@ def studies(request: Request, server: ServerOf) -> Response:
     return _stranger(request, server) or _page("studies.html")
 
 
-@router.get("/studies/new")
+@router.get("/tokens")
+def tokens(request: Request, server: ServerOf) -> Response:
+    """Who has access, and what they did."""
+    return _stranger(request, server) or _page("tokens.html")
+
+
+@router.get("/new")
 def new_study(request: Request, server: ServerOf) -> Response:
     """Create a study from files."""
     languages = sorted(file.stem for file in (HERE / "texts").glob("*.json"))
@@ -106,13 +113,13 @@ def new_study(request: Request, server: ServerOf) -> Response:
 @router.get("/studies/{name}")
 def dashboard(name: str, request: Request, server: ServerOf) -> Response:
     """One study, live."""
-    return _stranger(request, server) or _dashboard(name, server)
+    return _stranger(request, server, name) or _dashboard(name, server)
 
 
 @router.get("/studies/{name}/preview")
 def preview(name: str, request: Request, server: ServerOf) -> Response:
     """The participants' page with a few random questions, of which nothing is stored."""
-    if (stranger := _stranger(request, server)) is not None:
+    if (stranger := _stranger(request, server, name)) is not None:
         return stranger
     try:
         study = server.studies.by_key(server.storage.study(name).key)
@@ -125,11 +132,11 @@ def preview(name: str, request: Request, server: ServerOf) -> Response:
     return _participant_page(study, [question_view(study, question).model_dump() for question in questions])
 
 
-def _dashboard(name: str, server: Server) -> HTMLResponse:
+def _dashboard(name: str, server: Server) -> Response:
     try:
         record = server.storage.study(name)
     except StudyError:
-        return _message("en", "not_found", 404)
+        return RedirectResponse("/new", 303) if name == "new" else _message("en", "not_found", 404)
     page = {"name": record.name, "plotly": plotly.script_path()}
     return _page("dashboard.html", name=record.name, page=page, style_ids=plotly.style_ids())
 
@@ -167,7 +174,7 @@ def static_path() -> str:
     return f"/static/{digest.hexdigest()[:12]}"
 
 
-class Kept(StaticFiles):
+class UnchangingFiles(StaticFiles):
     """Static files that never change under their name."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
@@ -177,8 +184,8 @@ class Kept(StaticFiles):
         return reply
 
 
-def static_files() -> Kept:
-    return Kept(directory=HERE / "static")
+def static_files() -> UnchangingFiles:
+    return UnchangingFiles(directory=HERE / "static")
 
 
 @cache

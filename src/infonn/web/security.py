@@ -1,21 +1,29 @@
-"""Who may do what: the owner's token, participants' sessions, limits per client, and headers on every reply."""
+"""Who may do what: owners' tokens and logins, participants' sessions, limits per client, headers on every reply."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import secrets
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from infonn.contracts.storage import LiveStorage
+from itsdangerous import BadData, URLSafeSerializer, URLSafeTimedSerializer
 
-_OWNER = "owner_token_sha256"
-_SECRET = "session_secret"
-LOGIN_S = 30 * 86_400.0
+from infonn.contracts.storage import LiveStorage
+from infonn.live.tokens import find_token, first_owner_token, reset_owner_token
+from infonn.records import Token
+
+__all__ = ["Credentials", "RateLimit", "Session", "client_key", "first_owner_token", "reset_owner_token"]
+
+_LOGINS = "logins/"  # with a token's id, the setting that every login of the token carries; a new value ends them all
+LOGIN_S = 30 * 86_400
 COOKIE = "infonn_owner"
+_SIGNING = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
 
 HEADERS = {
     "content-security-policy": (
@@ -31,58 +39,79 @@ HEADERS = {
 }
 
 
-# --- the owner -------------------------------------------------------------------------------------
+# --- owners and participants -----------------------------------------------------------------------
 
 
-def first_owner_token(storage: LiveStorage) -> str | None:
-    """A new owner token where the storage has none yet, to be shown once; only its hash is kept."""
-    return None if storage.setting(_OWNER) else reset_owner_token(storage)
+@dataclass(frozen=True)
+class Session:
+    """A participant's: whose it is, and how many answers the study had when it was given without proof of who came.
+
+    Answers up to that number are none of this session's: it can neither see nor undo them."""
+
+    respondent: str
+    after: int = 0
 
 
-def reset_owner_token(storage: LiveStorage) -> str:
-    """A new owner token; the old one and every login made with it end."""
-    token = secrets.token_urlsafe(32)
-    storage.setting(_OWNER, _hash(token))
-    return token
+class Credentials:
+    """Checks tokens against the storage, and signs what browsers keep."""
 
+    def __init__(self, storage: LiveStorage, secret: bytes) -> None:
+        self._storage, self._secret = storage, secret
+        self._logins = URLSafeTimedSerializer(secret, "login", signer_kwargs=_SIGNING)
 
-class Gate:
-    """Checks tokens against the storage; hashes are compared in constant time."""
+    # --- owners ------------------------------------------------------------------------------------
 
-    def __init__(self, storage: LiveStorage) -> None:
-        self._storage = storage
-        if storage.setting(_SECRET) is None:
-            storage.setting(_SECRET, secrets.token_hex(32))
-        self._secret = (storage.setting(_SECRET) or "").encode()
+    def token(self, text: str) -> Token | None:
+        """The token with this text, where it is in force."""
+        return find_token(self._storage, text)
 
-    def is_owner(self, token: str) -> bool:
-        return hmac.compare_digest(_hash(token), self._storage.setting(_OWNER) or "-")
+    def login(self, token: Token) -> str:
+        """The value of a login's cookie: good for a month, or until a log-out or the end of its token."""
+        return str(self._logins.dumps([token.id, self._login_number(token.id)]))
 
-    def login(self, now: float) -> str:
-        """The value of the owner's cookie: good for a month, or until the token is reset."""
-        until = int(now + LOGIN_S)
-        return f"{until}.{self._sign(f'owner/{until}/{self._storage.setting(_OWNER)}')}"
+    def token_of_login(self, cookie: str) -> Token | None:
+        """Whose login this is; None where it is none, or has ended."""
+        try:
+            token_id, number = self._logins.loads(cookie, max_age=LOGIN_S)
+        except (BadData, TypeError, ValueError):
+            return None
+        token = next((each for each in self._storage.tokens() if each.id == token_id), None)
+        if token is None or token.revoked_at is not None or number != self._login_number(token.id):
+            return None
+        return token
 
-    def is_login(self, cookie: str, now: float) -> bool:
-        until, _, signature = cookie.partition(".")
-        expected = self._sign(f"owner/{until}/{self._storage.setting(_OWNER)}")
-        return until.isdecimal() and len(until) < 15 and int(until) > now and hmac.compare_digest(signature, expected)
+    def log_out(self, token: Token) -> None:
+        """End every login made with this token, copies of its cookies included."""
+        self._storage.setting(f"{_LOGINS}{token.id}", secrets.token_hex(8))
 
-    def session(self, key: str, respondent: str) -> str:
-        """What a participant's page shows to be let in again: the same each time, and of no use elsewhere."""
-        return f"{respondent}.{self._sign(f'session/{key}/{respondent}')}"
+    def _login_number(self, token_id: str) -> str:
+        return self._storage.setting(f"{_LOGINS}{token_id}") or ""
 
-    def respondent_of(self, key: str, session: str) -> str | None:
-        respondent, _, signature = session.rpartition(".")
-        expected = self._sign(f"session/{key}/{respondent}")
-        return respondent if respondent and hmac.compare_digest(signature, expected) else None
+    # --- participants ------------------------------------------------------------------------------
 
-    def _sign(self, text: str) -> str:
-        return hmac.new(self._secret, text.encode(errors="replace"), hashlib.sha256).hexdigest()
+    def sign_session(self, key: str, session: Session) -> str:
+        """What a participant's page shows to be let in again; of no use in another study."""
+        return str(self._sessions(key).dumps([session.respondent, session.after]))
 
+    def session(self, key: str, signed: str) -> Session | None:
+        try:
+            respondent, after = self._sessions(key).loads(signed)
+        except (BadData, TypeError, ValueError):
+            return None
+        return Session(respondent, after)
 
-def _hash(token: str) -> str:
-    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
+    def sign_link(self, key: str, outside_id: str) -> str:
+        """The `signature` of a link that proves its bearer to be the person of this outside id."""
+        return str(self._links(key).dumps(outside_id).rpartition(".")[2])
+
+    def is_signed_link(self, key: str, outside_id: str, signature: str) -> bool:
+        return hmac.compare_digest(self.sign_link(key, outside_id).encode(), signature.encode(errors="replace"))
+
+    def _sessions(self, key: str) -> URLSafeSerializer:
+        return URLSafeSerializer(self._secret, f"session/{key}", signer_kwargs=_SIGNING)
+
+    def _links(self, key: str) -> URLSafeSerializer:
+        return URLSafeSerializer(self._secret, f"link/{key}", signer_kwargs=_SIGNING)
 
 
 # --- limits ----------------------------------------------------------------------------------------
@@ -90,12 +119,15 @@ def _hash(token: str) -> str:
 
 @dataclass
 class RateLimit:
-    """So many requests a second per client, and a burst on top. A rate of 0 lets everything pass."""
+    """So many requests a second per client, and a burst on top. A rate of 0 lets everything pass.
+
+    It remembers the clients seen last, and no more than `most_clients` of them."""
 
     per_second: float
     burst: int
     clock: Callable[[], float] = time.monotonic
-    _buckets: dict[str, tuple[float, float]] = field(default_factory=dict)  # client -> tokens, when
+    most_clients: int = 20_000
+    _clients: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)  # -> tokens left, when
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def allows(self, client: str) -> bool:
@@ -103,14 +135,25 @@ class RateLimit:
             return True
         with self._lock:
             now = self.clock()
-            tokens, before = self._buckets.get(client, (float(self.burst), now))
+            tokens, before = self._clients.pop(client, (float(self.burst), now))
             tokens = min(float(self.burst), tokens + (now - before) * self.per_second)
             allowed = tokens >= 1
-            self._buckets[client] = (tokens - 1 if allowed else tokens, now)
-            if len(self._buckets) > 50_000:
-                self._forget_idle(now)
+            self._clients[client] = (tokens - 1 if allowed else tokens, now)
+            if len(self._clients) > self.most_clients:
+                self._clients.popitem(last=False)
             return allowed
 
-    def _forget_idle(self, now: float) -> None:
-        full_after = self.burst / self.per_second
-        self._buckets = {client: kept for client, kept in self._buckets.items() if now - kept[1] < full_after}
+    def __len__(self) -> int:
+        return len(self._clients)
+
+
+def client_key(address: str) -> str:
+    """What counts as one client: an IPv4 address, or an IPv6 network of 64 bits, which is what one household has."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv6Address):
+        mapped = parsed.ipv4_mapped
+        return str(mapped) if mapped else str(ipaddress.ip_network((int(parsed) >> 64 << 64, 64)))
+    return address

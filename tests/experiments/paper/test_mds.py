@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from infonn.experiments.paper import mds_random, mds_ranking, timing
-from infonn.experiments.paper.mds_setup import compare, mds_setup
+from infonn.experiments.paper.mds_setup import READINGS, compare, mds_setup
 from infonn.experiments.sweep import Plan, run_experiment
 from infonn.experiments.trial import Curve, run_setups
-from infonn.queries import count_queries
+from infonn.learners.mds import MDS
+from infonn.queries import Answers, count_queries
 
 
 def silent(text: str) -> None:
@@ -48,6 +49,37 @@ def test_mds_random_writes_curves_claims_and_figures(tmp_path) -> None:
         assert (tmp_path / name).exists()
 
 
+def test_each_fit_starts_again_where_the_first_one_did() -> None:
+    learner = READINGS["each fit starts again"](MDS(6, 2, steps=0))  # without a step, a fit is where it began
+    answers = Answers(np.array([[0, 1, 2]], np.int32), np.zeros(1, np.int32))
+    first = learner.fit(answers, np.random.default_rng(0))
+    moved = replace(first, embedding=first.embedding + 1)
+    np.testing.assert_array_equal(learner.fit(answers, np.random.default_rng(1), moved).embedding, first.embedding)
+    taught = READINGS["each fit starts again"](MDS(6, 2)).fit(answers, np.random.default_rng(0))
+    assert not np.allclose(taught.embedding, first.embedding)
+    assert int(learner.fit(answers, np.random.default_rng(1), first).state["round"]) == 2  # mu goes on diminishing
+
+
+def test_unit_variance_rescales_places_and_mu_alike() -> None:
+    answers = Answers(np.array([[0, 1, 2], [3, 4, 5]], np.int32), np.zeros(2, np.int32))
+    plain = MDS(6, 2).fit(answers, np.random.default_rng(0))
+    unit = READINGS["unit variance"](MDS(6, 2)).fit(answers, np.random.default_rng(0))
+    assert unit.embedding.std() == pytest.approx(1)
+    ratio = plain.embedding.std()
+    np.testing.assert_allclose(unit.embedding * ratio, plain.embedding)
+    assert unit.response.mu * ratio == pytest.approx(plain.response.mu)
+
+
+def test_readings_stand_beside_each_other_with_claims_of_their_own(tmp_path) -> None:
+    experiment = small(mds_random.VARIANTS, trials=1, rounds=1, candidates=[3], draws=8)
+    results = run_experiment(experiment, "tiny", folder=tmp_path, say=silent)
+    assert [curve["settings"]["reading"] for curve in results["curves"]] == 2 * ["each fit starts again"] + 2 * [
+        "unit variance"
+    ]
+    assert len({claim["id"] for claim in results["claims"]}) == 6
+    assert (tmp_path / "unit-variance-mds-random.svg").exists()
+
+
 def test_mds_ranking_writes_curves_claims_and_figures(tmp_path) -> None:
     experiment = small(mds_ranking.EXPERIMENT, trials=1, rounds=1, nearest=[3], rankings=[3], draws=8)
     results = run_experiment(experiment, "tiny", folder=tmp_path, say=silent)
@@ -72,7 +104,16 @@ def test_timing_stands_beside_the_papers_numbers(tmp_path) -> None:
 def curves_of(method, level, dims=2):
     noise = np.random.default_rng(0).normal(0, 0.01, (8, 5))
     return [
-        Curve(method, "mds", {"dims": dims, "candidates": 3}, trial, trial, [20] * 5, [40] * 5, {"tau": list(row)})
+        Curve(
+            method,
+            "mds",
+            {"dims": dims, "candidates": 3},
+            trial,
+            trial,
+            list(range(20, 25)),
+            list(range(40, 50, 2)),
+            {"tau": list(row)},
+        )
         for trial, row in enumerate(noise + level)
     ]
 
@@ -81,5 +122,5 @@ def curves_of(method, level, dims=2):
 def test_claims_follow_the_curves(gain, holds) -> None:
     curves = curves_of("Info-NN-3", 0.5 + gain) + curves_of("Random-NN-3", 0.5)
     entry = compare(curves, 2, "Info-NN-3", "Random-NN-3")
-    assert entry["mean"] == pytest.approx(gain)
+    assert entry.mean == pytest.approx(gain)
     assert mds_random.claims(curves)[0].holds is holds

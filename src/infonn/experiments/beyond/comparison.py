@@ -13,13 +13,13 @@ import numpy as np
 
 from infonn.arrays import FloatArray
 from infonn.contracts.loop import Learner, Strategy
+from infonn.experiments import judging
+from infonn.experiments.judging import above, compare, enough
 from infonn.experiments.statistics import (
     answers_ratio,
     answers_to_target,
-    mean_level,
     median_answers,
     paired_curves,
-    paired_difference,
     pick,
     quartiles,
     value_at,
@@ -32,7 +32,7 @@ from infonn.selection.strategies import info_nn, random
 OURS, RANDOM, PUBLISHED = "Info-NN", "Random", "Info-NN as published"
 COMPARED = (OURS, RANDOM, PUBLISHED)
 WHERE = "Beyond the paper"
-ENOUGH_TRIALS = 5  # below which a claim is left open
+ENOUGH_TRIALS = judging.ENOUGH_TRIALS
 
 NOTES = (
     "Info-NN and Random use the default learner (a posterior, all settings learned from the answers); Info-NN is the "
@@ -80,7 +80,7 @@ def level_claim(
         ours = levels[OURS]
         reached.append(None if ours is None else ours[1] >= target)
     wanted = ", ".join(f"{target:g} after {after}" for after, target in targets.items())
-    holds = None if _few(curves) or None in reached else all(reached)
+    holds = None if not enough(curves) or None in reached else all(reached)
     return Claim(
         f"{name}-level", f"Info-NN reaches a median {measure} of {wanted} answers.", reference, holds, evidence
     )
@@ -95,22 +95,16 @@ def ratio_claim(curves: Sequence[Curve], name: str, measure: str, target: float,
         "ratio of medians": _finite(ratio),
         **{method: answers_needed(pick(curves, method), measure, target) for method in COMPARED},
     }
-    holds = None if _few(curves) or np.isnan(ratio) else bool(ratio <= most)
+    holds = None if not enough(curves) or np.isnan(ratio) else bool(ratio <= most)
     text = f"Info-NN needs at most {most:g} of random's answers to a {measure} of {target:g}, under the same learner."
     return Claim(f"{name}-answers", text, WHERE, holds, evidence)
 
 
 def better_claim(curves: Sequence[Curve], name: str, measure: str, other: str) -> Claim:
     """Whether Info-NN lies above another method over all rounds, trial by trial."""
-    ours, theirs = paired_curves(pick(curves, OURS), pick(curves, other))
     text = f"Info-NN is better than {other} over all rounds (mean {measure}, paired by trial)."
-    if len(ours) < ENOUGH_TRIALS:
-        return Claim(f"{name}-beats-{_slug(other)}", text, WHERE, None, {"trials": len(ours)})
-    difference = paired_difference(
-        [mean_level(curve, measure) for curve in ours], [mean_level(curve, measure) for curve in theirs]
-    )
-    evidence = {key: round(float(getattr(difference, key)), 4) for key in ("mean", "low", "high", "wins")}
-    return Claim(f"{name}-beats-{_slug(other)}", text, WHERE, difference.above, {**evidence, "trials": difference.n})
+    judged = above({"": compare(pick(curves, OURS), pick(curves, other), measure)})
+    return Claim(f"{name}-beats-{_slug(other)}", text, WHERE, *judged)
 
 
 def answers_needed(curves: Sequence[Curve], measure: str, target: float) -> dict[str, Any]:
@@ -120,10 +114,6 @@ def answers_needed(curves: Sequence[Curve], measure: str, target: float) -> dict
     counts = np.array([answers_to_target(curve, measure, target) for curve in curves])
     low, high = np.quantile(counts, [0.25, 0.75], method="nearest")
     return {"median": _finite(median_answers(curves, measure, target)), "low": _finite(low), "high": _finite(high)}
-
-
-def _few(curves: Sequence[Curve]) -> bool:
-    return len({curve.trial for curve in curves}) < ENOUGH_TRIALS
 
 
 def _finite(value: float) -> float | None:

@@ -15,9 +15,9 @@ from infonn.experiments.paper.labelling import (
     STRONG,
     accuracy_figure,
     labels_table,
+    not_below,
     outperforms,
     setups,
-    within,
 )
 from infonn.experiments.statistics import pick, value_at
 from infonn.experiments.sweep import Claim, Experiment, Plan
@@ -26,8 +26,10 @@ from infonn.experiments.trial import Curve, Setup
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from infonn.learners.classifiers.recipes import Recipe
     from infonn.learners.classifiers.torch_classifier import ModuleClassifier
 
+FEW = "small-set recipe"
 METHODS = ("Random", "Info-NN-3", "MaxEntropy", "PowerBALD", "K-Center")
 ON_PAR = 0.005  # of accuracy: what "almost on par" means here
 NOTES = (
@@ -51,21 +53,45 @@ def data(name: str, pool: int | None) -> Pictures:
 
 
 @lru_cache(maxsize=2)
-def learner(name: str, recipe: str, pool: int | None, device: str, epochs: int, width: int) -> ModuleClassifier:
-    """ResNet-18 under a recipe; one for all trials, so that it is compiled once."""
+def learner(
+    name: str, recipe: str, pool: int | None, device: str, epochs: int, width: int, steps: int = 0
+) -> ModuleClassifier:
+    """ResNet-18 under a recipe; one for all trials, so that it is compiled once. `steps` count for few pictures."""
     from infonn.learners.classifiers import resnet
 
     chosen = replace(resnet.STRONG, epochs=epochs) if recipe == STRONG else resnet.PUBLISHED
     if name == "svhn":
         chosen = replace(chosen, augment=replace(chosen.augment, flip=False))  # a mirrored digit is none
+    if recipe == FEW:
+        chosen = few_pictures(steps)
     return resnet.resnet18(data(name, pool).images, 10, chosen, 50, device, width)
+
+
+def few_pictures(steps: int) -> Recipe:
+    """A recipe for hundreds of labels: so many steps, however few they are, and pictures turned, shifted and bent.
+
+    Epochs would be a dozen steps for 100 labels, which teach a network nothing.
+    """
+    from infonn.learners.classifiers.augment import Warp
+    from infonn.learners.classifiers.recipes import Recipe
+
+    return Recipe(
+        steps=steps,
+        batch=64,
+        rate=2e-3,
+        weight_decay=0.01,
+        warmup=0.1,
+        smoothing=0.05,
+        average=0.99,
+        augment=Warp(degrees=10, shift=0.1, scale=0.15, shear=0.15, bend=0.03),
+    )
 
 
 def build(plan: Plan, trial: int) -> list[Setup]:
     s = plan.settings
     built = []
     for recipe in s["recipes"]:
-        network = learner(s["data"], recipe, s["pool"], plan.device, s["epochs"], s["width"])
+        network = learner(s["data"], recipe, s["pool"], plan.device, s["epochs"], s["width"], s.get("steps", 0))
         built += setups(
             plan,
             trial,
@@ -90,8 +116,8 @@ def claims_about(name: str) -> Any:
         made = []
         for recipe in dict.fromkeys(curve.learner for curve in curves):
             short = recipe.split()[0]
-            holds, evidence = within(curves, recipe, "Info-NN-3", "MaxEntropy", ON_PAR)
-            text = f"Info-NN-3 is almost on par with MaxEntropy on {name} (within {ON_PAR}; {recipe})."
+            holds, evidence = not_below(curves, recipe, "Info-NN-3", "MaxEntropy", ON_PAR)
+            text = f"Info-NN-3 is almost on par with MaxEntropy on {name} (at most {ON_PAR} below; {recipe})."
             made.append(Claim(f"{name}-on-par-{short}", text, "Classification", holds, evidence))
             holds, evidence = outperforms(curves, recipe, "Info-NN-3", ("Random", "K-Center"))
             text = f"Info-NN-3 outperforms Random and K-Center on {name} ({recipe})."
@@ -192,7 +218,7 @@ QUERY_LENGTH = Experiment(
     notes=NOTES,
 )
 
-PIECE = {"first": 100, "size": 100, "rounds": 4, "width": 16, "epochs": 30}
+PIECE = {"trials": 10, "first": 100, "size": 100, "rounds": 4, "width": 16, "recipes": (FEW,), "steps": 600}
 SVHN = Experiment(
     name="svhn",
     title="Labels for SVHN",
@@ -202,16 +228,17 @@ SVHN = Experiment(
         # The piece of SVHN that can be had freely has 866 pictures for the pool: everything is scaled down.
         "paper": SETTINGS | PIECE | {"data": "svhn"},
         "official": SETTINGS | {"data": "svhn", "first": 3000, "size": 3000, "rounds": 4},
-        "smoke": SETTINGS | SMALL | {"data": "svhn"},
+        "smoke": SETTINGS | SMALL | {"data": "svhn", "recipes": (FEW,), "steps": 4},
     },
     build=build,
     claims=claims_about("SVHN"),
     figures=figures,
-    tables=tables,
+    tables=lambda curves: {"labels": labels_table(curves, (0.5, 0.6, 0.7))},
     notes=(
         *NOTES,
         "Preset paper runs on the first 1,083 training pictures (866 for the pool, 217 to test, split by position), "
-        "100 labels at a time and a network a quarter as wide. Preset official is the paper's 3,000 + 3,000 and needs "
-        "the official files. Flips are left out: a mirrored digit is none.",
+        "100 labels at a time and a network a quarter as wide, trained for 600 steps of Adam on 64 turned, shifted and "
+        "bent pictures whatever the number of labels. Preset official is the paper's 3,000 + 3,000 under the strong "
+        "recipe and needs the official files. Flips are left out: a mirrored digit is none.",
     ),
 )

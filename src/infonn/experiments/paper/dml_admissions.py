@@ -21,11 +21,13 @@ from infonn.datasets.ranked_admissions import RankedApplicants, public_applicant
 from infonn.experiments.paper.deep_metric import (
     ACCURACY,
     BATCH_METHODS,
+    FEATURES_NOTE,
     METHODS,
     RANDOM_NN,
     RANDOM_TRIPLETS,
     TRAINING_NOTE,
     UNITS,
+    VALIDATION_NOTE,
     WHERE,
     Materials,
     accuracy_claims,
@@ -136,7 +138,7 @@ def claims(curves: Sequence[Curve]) -> list[Claim]:
                         claim_id(name, f"info_nn_best_{measure}_per_{unit}"),
                         f"{name}: Info-NN has the best {title} per {unit}.",
                         WHERE if measure in ("recall_at_1", "top_fraction_at_21") else "Appendix, additional results",
-                        **better_than(own, others, measure, axis),
+                        *better_than(own, others, measure, axis),
                     )
                 )
     return found
@@ -165,6 +167,8 @@ EXPERIMENT = Experiment(
     together=10,
     notes=(
         TRAINING_NOTE,
+        VALIDATION_NOTE,
+        FEATURES_NOTE,
         "The paper's applicants are private: `simulated` has their shape, `public` is 133 people of a public table, "
         "with 7 features. Absolute numbers cannot be compared with the paper's; orderings can.",
         "Corrupted: a wrong option drawn uniformly, fixed per query, in training only; test answers are clean.",

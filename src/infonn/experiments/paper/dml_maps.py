@@ -13,8 +13,9 @@ from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
 from infonn.datasets.food import TASTES, food73
 from infonn.datasets.ranked_admissions import CLASS_NAMES, simulated_applicants
+from infonn.experiments.judging import enough
 from infonn.experiments.paper import dml_admissions, dml_food73
-from infonn.experiments.paper.deep_metric import ENOUGH_TRIALS, INFO_NN
+from infonn.experiments.paper.deep_metric import INFO_NN
 from infonn.experiments.statistics import pick
 from infonn.experiments.sweep import Claim, Experiment, Plan
 from infonn.experiments.trial import Curve, Probe, Setup, run_setups
@@ -93,8 +94,7 @@ def best_claims(curves: Sequence[Curve], wanted: Mapping[str, tuple[str, str]]) 
         values = {method: [c.measures[measure][0] for c in pick(curves, method)] for method in MAPPED}
         means = {method: round(float(np.mean(numbers)), 4) for method, numbers in values.items()}
         others = max(mean for method, mean in means.items() if method != INFO_NN)
-        enough = min(len(numbers) for numbers in values.values()) >= ENOUGH_TRIALS
-        found.append(Claim(f"map_{measure}", text, where, means[INFO_NN] > others if enough else None, means))
+        found.append(Claim(f"map_{measure}", text, where, means[INFO_NN] > others if enough(curves) else None, means))
     return found
 
 

@@ -11,8 +11,10 @@ from infonn.beliefs import Belief
 from infonn.datasets.synthetic import mahalanobis_items
 from infonn.experiments.paper.deep_metric import (
     ACCURACY,
+    FEATURES_NOTE,
     METHODS,
     TRAINING_NOTE,
+    VALIDATION_NOTE,
     Materials,
     accuracy_claims,
     by_budget,
@@ -63,7 +65,13 @@ def materials(plan: Plan, trial: int) -> Materials:
     def accuracy(belief: Belief) -> float:
         return triplet_accuracy(belief.embedding, triplets)
 
-    return Materials(items.features, Answers(train, corrupted.answer(train, rng)), {ACCURACY: accuracy})
+    answers = Answers(train, corrupted.answer(train, rng))
+    validation = None
+    if settings.get("validate"):
+        rng = np.random.default_rng([seed, 2])
+        asked = distinct_queries(settings["n_validation"], 100, 3, rng)
+        validation = split_into_triplets(Answers(asked, oracle.answer(asked, rng)))
+    return Materials(items.features, answers, {ACCURACY: accuracy}, validation)
 
 
 def build(plan: Plan, trial: int) -> list[Setup]:
@@ -94,6 +102,8 @@ EXPERIMENT = Experiment(
     together=20,
     notes=(
         TRAINING_NOTE,
+        VALIDATION_NOTE,
+        FEATURES_NOTE,
         "Corrupted: a wrong option drawn uniformly, fixed per query, in training only; test answers are clean.",
         "Info-NN-embedding with noise N(0, 1): the best query of every reference, then the 10 best of those.",
     ),

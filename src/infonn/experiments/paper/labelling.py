@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,17 +12,12 @@ from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
 from infonn.contracts.loop import Learner, Strategy
 from infonn.datasets.images import Pictures
+from infonn.experiments import judging
 from infonn.experiments.figures import lines
-from infonn.experiments.statistics import (
-    PairedDifference,
-    answers_to_target,
-    paired_curves,
-    paired_difference,
-    pick,
-    value_at,
-)
+from infonn.experiments.statistics import answers_to_target, pick
 from infonn.experiments.sweep import Claim, Plan
 from infonn.experiments.trial import Curve, Setup
+from infonn.maths.paired import PairedDifference
 from infonn.oracles.labels import LabelOracle
 from infonn.plots.curves import draw_curves
 from infonn.queries import Answers
@@ -35,7 +30,6 @@ if TYPE_CHECKING:
 
 ACCURACY = "test_accuracy"
 STRONG, PUBLISHED = "strong recipe", "published recipe"
-ENOUGH_TRIALS = 3  # the paper's number; fewer cannot tell
 
 Predict = Callable[[Belief, IntArray], FloatArray]  # belief, pictures -> class log-probabilities
 
@@ -191,47 +185,19 @@ def compare(
     curves: Sequence[Curve], learner: str, first: str, second: str, low: float = 0, high: float = np.inf
 ) -> PairedDifference | None:
     """First minus second, averaged over the rounds with `low` to `high` labels, trial by trial."""
-    ours, theirs = paired_curves(pick(curves, first, learner), pick(curves, second, learner))
-    if not ours:
-        return None
-    levels: list[list[float]] = [[], []]
-    for pair in zip(ours, theirs):
-        last = min(curve.queries[-1] for curve in pair)
-        shared = [n for n in pair[0].queries[1:] if max(low, 0) <= n <= min(high, last)]
-        if not shared:
-            return None
-        for side, curve in zip(levels, pair):
-            side.append(float(np.mean([value_at(curve, ACCURACY, n) for n in shared])))
-    return paired_difference(levels[0], levels[1])
-
-
-def verdict(differences: Sequence[PairedDifference | None]) -> bool | None:
-    """True where every difference is surely above 0, False where one is not above 0 on average, else None."""
-    known = [difference for difference in differences if difference is not None]
-    if not known or len(known) < len(differences) or any(difference.n < ENOUGH_TRIALS for difference in known):
-        return None
-    if all(difference.above for difference in known):
-        return True
-    return False if any(difference.mean <= 0 for difference in known) else None
+    return judging.compare(pick(curves, first, learner), pick(curves, second, learner), ACCURACY, low=low, high=high)
 
 
 def outperforms(
     curves: Sequence[Curve], learner: str, ours: str, others: Sequence[str], low: float = 0, high: float = np.inf
-) -> tuple[bool | None, dict[str, Any]]:
+) -> judging.Judgement:
     """Whether one method is above each of the others, and the paired differences."""
-    found = {other: compare(curves, learner, ours, other, low, high) for other in others}
-    evidence = {other: None if d is None else asdict(d) for other, d in found.items()}
-    return verdict(list(found.values())), evidence
+    return judging.above({other: compare(curves, learner, ours, other, low, high) for other in others})
 
 
-def within(
-    curves: Sequence[Curve], learner: str, first: str, second: str, margin: float
-) -> tuple[bool | None, dict[str, Any]]:
-    """Whether two methods differ by at most `margin` on average."""
-    found = compare(curves, learner, first, second)
-    if found is None or found.n < ENOUGH_TRIALS:
-        return None, {} if found is None else asdict(found)
-    return abs(found.mean) <= margin, asdict(found)
+def not_below(curves: Sequence[Curve], learner: str, first: str, second: str, margin: float) -> judging.Judgement:
+    """Whether the first method is at most `margin` below the second on average."""
+    return judging.not_below({"": compare(curves, learner, first, second)}, margin)
 
 
 def target_claim(
@@ -241,5 +207,5 @@ def target_claim(
     own = pick(curves, learner=learner)
     found = {method: median_labels_to(pick(own, method), target) for method in dict.fromkeys(c.method for c in own)}
     best = min(found.values(), default=float("nan"))
-    holds = None if not found or len({c.trial for c in own}) < ENOUGH_TRIALS else bool(best <= labels)
+    holds = bool(best <= labels) if judging.enough(own) else None
     return Claim(identifier, text, "a target of ours", holds, found)

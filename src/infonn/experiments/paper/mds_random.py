@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from infonn.experiments.figures import lines
-from infonn.experiments.paper.mds_setup import ALIKE, NOTES, all_above, compare, mds_setup, within
+from infonn.experiments.judging import above, within
+from infonn.experiments.paper.mds_setup import ALIKE, AS_PRINTED, NOTES, READINGS, compare, mds_setup
 from infonn.experiments.statistics import pick
 from infonn.experiments.sweep import Claim, Experiment, Plan
 from infonn.experiments.trial import Curve, Setup
@@ -28,7 +30,9 @@ def build(plan: Plan, trial: int) -> list[Setup]:
             candidates=candidates,
             n_dims=n_dims,
             method=f"{'Info-NN' if active else 'Random-NN'}-{candidates}",
+            reading=reading,
         )
+        for reading in plan.settings.get("readings", (AS_PRINTED,))
         for n_dims in plan.settings["dims"]
         for candidates in plan.settings["candidates"]
         for active in (True, False)
@@ -57,22 +61,19 @@ def claims(curves: Sequence[Curve]) -> list[Claim]:
             "active-beats-random",
             "For all query sizes the learned embedding is significantly better when queries are chosen.",
             WHERE,
-            all_above(active),
-            active,
+            *above(active),
         ),
         Claim(
             "small-active-beats-large-random",
             "Info-NN-3 exceeds randomly selected queries of sizes 4 and 5.",
             WHERE,
-            all_above(smaller),
-            smaller,
+            *above(smaller),
         ),
         Claim(
             "random-sizes-alike",
             f"Randomly selected queries of sizes 3, 4 and 5 all perform similarly (here: mean tau within {ALIKE}).",
             WHERE,
-            within(alike, ALIKE),
-            alike,
+            *within(alike, ALIKE),
         ),
     ]
 
@@ -109,4 +110,56 @@ EXPERIMENT = Experiment(
     claims=claims,
     figures=figures,
     notes=NOTES,
+)
+
+
+# --- other readings of the algorithm -----------------------------------------------------------------------
+
+
+def readings_of(curves: Sequence[Curve]) -> dict[str, list[Curve]]:
+    """The curves of each reading."""
+    names = dict.fromkeys(curve.settings["reading"] for curve in curves)
+    return {name: pick(curves, reading=name) for name in names}
+
+
+def variant_claims(curves: Sequence[Curve]) -> list[Claim]:
+    """The paper's three sentences under each reading."""
+    return [
+        replace(claim, id=f"{claim.id}-{'-'.join(name.split())}", text=f"{name.capitalize()}: {_small(claim.text)}")
+        for name, own in readings_of(curves).items()
+        for claim in claims(own)
+    ]
+
+
+def _small(text: str) -> str:
+    """A sentence that goes on after a colon; names keep their capitals."""
+    return text if text.startswith("Info") else text[0].lower() + text[1:]
+
+
+def variant_figures(curves: Sequence[Curve]) -> dict[str, Figure]:
+    return {
+        f"{'-'.join(name.split())}-{figure}": drawn
+        for name, own in readings_of(curves).items()
+        for figure, drawn in figures(own).items()
+        if figure == "mds-random"
+    }
+
+
+VARIANTS = Experiment(
+    name="mds-random-variants",
+    title="MDS: chosen against random NN queries, under two other readings of the algorithm",
+    where=WHERE,
+    minutes={"smoke": 1, "paper": 20},
+    presets={
+        name: {**preset, "readings": [reading for reading in READINGS if reading != AS_PRINTED]}
+        for name, preset in EXPERIMENT.presets.items()
+    },
+    build=build,
+    claims=variant_claims,
+    figures=variant_figures,
+    notes=(
+        "As printed, fit k goes on from the places of fit k - 1 and nothing is ever rescaled. Each fit starts again: "
+        "from the places the trial began with. Unit variance: places are rescaled after every fit.",
+        *NOTES,
+    ),
 )

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from infonn.experiments.figures import lines
-from infonn.experiments.paper.mds_setup import ALIKE, NOTES, all_above, compare, mds_setup, not_below
+from infonn.experiments.judging import above, not_below
+from infonn.experiments.paper.mds_setup import ALIKE, NOTES, compare, mds_setup
 from infonn.experiments.sweep import Claim, Experiment, Plan
 from infonn.experiments.trial import Curve, Setup
+from infonn.maths.paired import PairedDifference
 from infonn.plots.curves import draw_curves
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ def claims(curves: Sequence[Curve]) -> list[Claim]:
     """What the paper says about this figure."""
     methods = {curve.method for curve in curves}
 
-    def against(*pairs: tuple[str, str]) -> dict[str, dict[str, object]]:
+    def against(*pairs: tuple[str, str]) -> dict[str, PairedDifference | None]:
         return {f"{a} against {b}": compare(curves, DIMS, a, b) for a, b in pairs if {a, b} <= methods}
 
     expected = against(
@@ -59,29 +61,25 @@ def claims(curves: Sequence[Curve]) -> list[Claim]:
             "rankings-tell-more",
             "We expect both chosen and random rankings to outperform a NN query of the same size, query by query.",
             WHERE,
-            all_above(expected),
-            expected,
+            *above(expected),
         ),
         Claim(
             "nn3-matches-random-rankings",
             f"Info-NN-3 matches randomly selected rankings of the same size (here: not more than {ALIKE} below).",
             WHERE,
-            not_below(match, ALIKE),
-            match,
+            *not_below(match, ALIKE),
         ),
         Claim(
             "nn4-exceeds-random-rankings-of-3",
             "Info-NN-4 exceeds randomly selected rankings of size 3.",
             WHERE,
-            all_above(exceed),
-            exceed,
+            *above(exceed),
         ),
         Claim(
             "nn4-almost-matches-chosen-rankings-of-3",
             "Info-NN-4 almost matches actively selected rankings of size 3 (here: not more than 0.05 below).",
             WHERE,
-            not_below(almost, 0.05),
-            almost,
+            *not_below(almost, 0.05),
         ),
     ]
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator, default_rng
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
-from infonn.contracts.loop import Strategy
+from infonn.contracts.loop import Learner, Strategy
 from infonn.datasets.synthetic import gaussian_points
-from infonn.experiments.statistics import mean_level, paired_curves, paired_difference, pick
+from infonn.experiments import judging
+from infonn.experiments.statistics import pick
 from infonn.experiments.sweep import Plan
 from infonn.experiments.trial import Curve, Setup
 from infonn.learners.mds import MDS
 from infonn.maths.accuracy import kendall_taus, true_order_signs
 from infonn.maths.distances import pairwise_distances
+from infonn.maths.paired import PairedDifference
 from infonn.oracles.distances import DistanceOracle
 from infonn.queries import Answers, Kind, all_queries
 from infonn.selection.strategies import info_nn_distances, info_ranking, random
@@ -26,7 +28,6 @@ from infonn.tasks.similarity import SimilarityTask
 
 ITEMS, FIRST = 20, 20
 ALIKE = 0.03  # a difference of tau that we call none
-FEWEST = 5  # trials below which a claim is left open
 
 NOTES = (
     "100 active rounds of one query after 20 random ones; the paper gives the 20 but not the number of rounds.",
@@ -41,8 +42,54 @@ NOTES = (
 )
 
 
+@dataclass(frozen=True)
+class Restarted:
+    """MDS whose every fit begins where the first one did, not where the last one ended; mu goes on diminishing."""
+
+    mds: MDS
+
+    def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
+        if start is None or start.state is None:
+            start = Belief(rng.random((self.mds.n_items, self.mds.dims)), state={"round": np.array(0)})
+            begun = start.embedding
+        else:
+            begun = start.state["begun"]
+        belief = self.mds.fit(answers, rng, replace(start, embedding=begun))
+        return replace(belief, state={**(belief.state or {}), "begun": begun})
+
+
+@dataclass(frozen=True)
+class UnitVariance:
+    """MDS whose places are rescaled after every fit, so that their coordinates have variance 1; mu with them."""
+
+    mds: MDS
+
+    def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
+        belief = self.mds.fit(answers, rng, start)
+        assert belief.response is not None
+        deviation = float(belief.embedding.std())
+        response = replace(belief.response, mu=belief.response.mu / deviation)
+        return replace(belief, embedding=belief.embedding / deviation, response=response)
+
+
+AS_PRINTED = "as printed"
+READINGS: dict[str, Callable[[MDS], Learner]] = {
+    AS_PRINTED: lambda mds: mds,
+    "each fit starts again": Restarted,
+    "unit variance": UnitVariance,
+}
+
+
 def mds_setup(
-    plan: Plan, trial: int, *, active: bool, candidates: int, n_dims: int, kind: Kind = "nearest", method: str
+    plan: Plan,
+    trial: int,
+    *,
+    active: bool,
+    candidates: int,
+    n_dims: int,
+    kind: Kind = "nearest",
+    method: str,
+    reading: str = AS_PRINTED,
 ) -> Setup:
     """One curve: queries of one length and kind, chosen or random, in `n_dims` dimensions."""
     seed = plan.seed_of(trial)
@@ -52,10 +99,11 @@ def mds_setup(
     return Setup(
         method=method,
         learner_name="mds",
-        settings={"candidates": candidates, "dims": n_dims, "kind": kind},
+        settings={"candidates": candidates, "dims": n_dims, "kind": kind}
+        | ({} if reading == AS_PRINTED else {"reading": reading}),
         trial=trial,
         seed=seed,
-        learner=MDS(ITEMS, n_dims),
+        learner=READINGS[reading](MDS(ITEMS, n_dims)),
         task=_task(candidates, kind, every=active),
         strategy=_strategy(active, kind, plan.settings["draws"]),
         oracle=oracle,
@@ -104,36 +152,6 @@ def tau_against(truth: FloatArray) -> Callable[[Belief], float]:
 # --- judging claims ----------------------------------------------------------------------------------
 
 
-def compare(curves: Sequence[Curve], n_dims: int, first: str, second: str) -> dict[str, Any]:
-    """Tau averaged over the active rounds, first minus second, paired by trial, with a 95 % interval."""
-    left, right = paired_curves(pick(curves, first, dims=n_dims), pick(curves, second, dims=n_dims))
-    if len(left) < FEWEST:
-        return {"mean": None, "low": None, "high": None, "wins": None, "trials": len(left)}
-    levels = [[mean_level(curve, "tau") for curve in side] for side in (left, right)]
-    difference = paired_difference(levels[0], levels[1])
-    return {
-        "mean": round(difference.mean, 4),
-        "low": round(difference.low, 4),
-        "high": round(difference.high, 4),
-        "wins": round(difference.wins, 4),
-        "trials": difference.n,
-    }
-
-
-def _known(evidence: Mapping[str, Mapping[str, Any]]) -> bool:
-    return bool(evidence) and all(entry["mean"] is not None for entry in evidence.values())
-
-
-def all_above(evidence: Mapping[str, Mapping[str, Any]]) -> bool | None:
-    """Whether every interval lies above 0; None where there is too little to tell by."""
-    return all(entry["low"] > 0 for entry in evidence.values()) if _known(evidence) else None
-
-
-def within(evidence: Mapping[str, Mapping[str, Any]], margin: float) -> bool | None:
-    """Whether no mean difference is larger than `margin`, up or down."""
-    return all(abs(entry["mean"]) <= margin for entry in evidence.values()) if _known(evidence) else None
-
-
-def not_below(evidence: Mapping[str, Mapping[str, Any]], margin: float) -> bool | None:
-    """Whether no mean difference is more than `margin` below 0."""
-    return all(entry["mean"] >= -margin for entry in evidence.values()) if _known(evidence) else None
+def compare(curves: Sequence[Curve], n_dims: int, first: str, second: str) -> PairedDifference | None:
+    """Tau averaged over the active rounds, first minus second, paired by trial."""
+    return judging.compare(pick(curves, first, dims=n_dims), pick(curves, second, dims=n_dims), "tau")

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from infonn.experiments.statistics import answers_to_target, paired_curves, paired_difference
+from infonn.experiments.judging import ENOUGH_TRIALS
+from infonn.experiments.statistics import answers_to_target, paired_curves
 from infonn.experiments.trial import Curve
+from infonn.maths.paired import detectable, paired_difference, trials_to_decide
 from infonn.plots.look import is_random
 
 VERDICTS = ("holds", "does not hold", "undecided", "not testable here")
@@ -166,6 +168,78 @@ def _measured(evidence: Any) -> bool:
     if isinstance(evidence, Mapping):
         return any(_measured(value) for key, value in evidence.items() if key not in ("trials", "target"))
     return isinstance(evidence, int | float) and not isinstance(evidence, bool)
+
+
+def tally(claims: Sequence[Mapping[str, Any]]) -> str:
+    """What became of several claims, in a word and in numbers."""
+    verdicts = [verdict_of(claim) for claim in claims]
+    held, failed = verdicts.count("holds"), verdicts.count("does not hold")
+    if not claims:
+        return "not run"
+    if len(claims) == 1:
+        return verdicts[0]
+    if held in (0, len(claims)) and failed in (0, len(claims)):
+        return f"{verdicts[0]} ({len(claims)} tests)"
+    parts = ((held, "holds", "hold"), (failed, "does not", "do not"), (len(claims) - held - failed, "open", "open"))
+    counted = ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in parts if n)
+    return ("in part: " if held else "no test holds: ") + counted
+
+
+def what_would_decide(claim: Mapping[str, Any], n_trials: int) -> str:
+    """For a claim that is open: how many trials would settle it, were the differences those observed."""
+    if claim["holds"] is not None:
+        return ""
+    wanted = [_trials_wanted(entry, n_trials) for entry in differences_in(claim["evidence"])]
+    most = max([ENOUGH_TRIALS, *wanted])
+    many = f"{most:,.0f}" if math.isfinite(most) else "more than any number of"
+    return f"About {many} trials would decide it (here {n_trials})."
+
+
+def _trials_wanted(entry: Mapping[str, Any], n_trials: int) -> float:
+    mean, low, high = (entry[key] for key in DIFFERENCE)
+    if mean is None or low > 0:
+        return ENOUGH_TRIALS
+    return trials_to_decide(mean, low, high, entry.get("trials", n_trials))
+
+
+def differences_in(evidence: Any) -> list[Mapping[str, Any]]:
+    """The paired differences that a claim rests on."""
+    if not isinstance(evidence, Mapping):
+        return []
+    if _is_difference(evidence):
+        return [evidence]
+    return [entry for entry in evidence.values() if _is_difference(entry)]
+
+
+def resolution(claims: Sequence[Mapping[str, Any]], n_trials: int) -> str:
+    """What the trials of an experiment can tell, from the intervals that its claims rest on."""
+    entries = [entry for claim in claims for entry in differences_in(claim["evidence"])]
+    smallest = [detectable(entry["low"], entry["high"]) for entry in entries if entry["low"] is not None]
+    if not smallest or n_trials < ENOUGH_TRIALS:
+        return ""
+    return (
+        f"{n_trials} trials tell a paired difference of {_number(float(np.median(smallest)))} from none four times in "
+        "five (median over the comparisons below)."
+    )
+
+
+def moved_by_a_second_run(curves: Sequence[Curve], again: Sequence[Curve], machine: str) -> str:
+    """How far the last medians of the first measure lie apart in two runs of the same seeds."""
+    measure = measures_of(curves)[0]
+    shared = {curve.seed for curve in curves} & {curve.seed for curve in again}
+    lasts = []
+    for side in (curves, again):
+        groups = groups_of([curve for curve in side if curve.seed in shared])
+        lasts.append({(g.method, g.learner, str(g.settings)): float(np.nanmedian(g.last(measure))) for g in groups})
+    both = [key for key in lasts[0] if key in lasts[1]]
+    if not both:
+        return ""
+    most = max(both, key=lambda key: abs(lasts[0][key] - lasts[1][key]))
+    return (
+        f"A second run of {len(shared)} of these seeds ({machine}) moved the last medians of {_name(measure)} by at "
+        f"most {abs(lasts[0][most] - lasts[1][most]):.3f} ({most[0]}: {lasts[0][most]:.3f} and {lasts[1][most]:.3f}): "
+        "training amplifies the last digit of a sum, so single trials are not to be compared between machines."
+    )
 
 
 def answers_to_targets(claims: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table | None:

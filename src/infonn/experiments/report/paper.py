@@ -37,7 +37,7 @@ PAPER = (
         "On synthetic, food and admissions data Info-NN lies above random queries and above the batch methods for "
         "triplets, per triplet and per query. NN queries need far fewer interactions than triplets; random NN queries "
         "and random triplets differ little per triplet; the batch methods need to warm up.",
-        ("dml-synthetic", "dml-food73", "dml-admissions"),
+        ("dml-synthetic", "dml-synthetic-variants", "dml-food73", "dml-food73-variants", "dml-admissions"),
     ),
     PaperPart(
         "Figures 4 and 7",
@@ -72,7 +72,7 @@ PAPER = (
         "MDS: chosen against random queries",
         "Chosen NN queries give a better embedding than random ones for every length; Info-NN-3 even beats random "
         "queries of 4 and 5; random queries of 3, 4 and 5 are alike.",
-        ("mds-random",),
+        ("mds-random", "mds-random-variants"),
     ),
     PaperPart(
         "Figure 12",

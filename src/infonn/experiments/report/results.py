@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infonn.errors import DataError
+from infonn.experiments.curve_file import plain, write_json
 from infonn.experiments.table import EXPERIMENTS, experiment_named
 from infonn.experiments.trial import Curve
 
@@ -24,6 +25,7 @@ class Result:
     data: dict[str, Any]
     curves: list[Curve]
     digest: str
+    again: Result | None = None  # a second run of the same seeds, kept as again.json
 
     @property
     def title(self) -> str:
@@ -41,16 +43,22 @@ class Result:
         return list(self.data.get("notes") or [])
 
     @property
+    def trials(self) -> int:
+        """How many trials it has."""
+        return len({curve.trial for curve in self.curves})
+
+    @property
+    def machine(self) -> str:
+        """On what it ran."""
+        machine = self.data.get("machine", {})
+        where = [str(machine[key]) for key in ("device", "system") if machine.get(key)]
+        return ", ".join([*where, *([f"{machine['cores']} cores"] if machine.get("cores") else [])])
+
+    @property
     def made(self) -> str:
         """How, on what and for how long."""
-        data, machine = self.data, self.data.get("machine", {})
-        trials = len({curve.trial for curve in self.curves})
-        where = ", ".join(str(machine[key]) for key in ("device", "system") if machine.get(key))
-        cores = f"{machine['cores']} cores" if machine.get("cores") else ""
-        return (
-            f"{data['preset']} preset, {trials} trial{'s' * (trials != 1)}, {_duration(data.get('seconds', 0))} on "
-            f"{', '.join(part for part in (where, cores) if part)}"
-        )
+        trials = f"{self.trials} trial{'s' * (self.trials != 1)}"
+        return f"{self.data['preset']} preset, {trials}, {_duration(self.data.get('seconds', 0))} on {self.machine}"
 
     def experiment(self) -> Experiment:
         """The experiment that made it."""
@@ -58,18 +66,33 @@ class Result:
 
 
 def read_results(folder: Path) -> dict[str, Result]:
-    """Every experiment that has a results.json in `folder`, by name."""
+    """Every experiment that has a results.json in `folder`, by name; with its second run, where there is one."""
     found = {}
     for path in sorted(folder.glob("*/results.json")):
-        content = path.read_bytes()
-        try:
-            data = json.loads(content)
-            curves = [Curve.from_json(curve) for curve in data["curves"]]
-            name = data["experiment"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{path} is not a file of results ({error!r}).") from error
-        found[name] = Result(name, data, curves, hashlib.sha256(content).hexdigest()[:12])
+        result, second = _read(path), path.with_name("again.json")
+        found[result.name] = replace(result, again=_read(second)) if second.exists() else result
     return found
+
+
+def _read(path: Path) -> Result:
+    content = path.read_bytes()
+    try:
+        data = json.loads(content)
+        curves = [Curve.from_json(curve) for curve in data["curves"]]
+        return Result(data["experiment"], data, curves, hashlib.sha256(content).hexdigest()[:12])
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path} is not a file of results ({error!r}).") from error
+
+
+def judge_again(folder: Path) -> list[str]:
+    """Judge the claims of every result in `folder` by the code of today; gives the names of those that changed."""
+    changed = []
+    for name, result in read_results(folder).items():
+        claims = plain([vars(claim) for claim in result.experiment().claims(result.curves)])
+        if claims != result.claims:
+            write_json(folder / name / "results.json", {**result.data, "claims": claims})
+            changed.append(name)
+    return changed
 
 
 def _duration(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""From `results/` to the two forms of the report."""
+"""From `results/` to the forms of the report: Markdown, a page for the screen, one for the printer."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from infonn.experiments.report.page import render_page
 from infonn.experiments.report.results import Result, read_results
 
 IMAGES = Path("images") / "paper"  # beside the Markdown page
+PRINTED = "print.html"  # beside the HTML page: every figure, nothing folded
 
 
 def markdown_of(results_folder: Path, docs: Path) -> str:
@@ -35,7 +36,7 @@ def selection_of(results_folder: Path, docs: Path) -> str:
 def write_report(
     results_folder: Path, page: Path, docs: Path | None, say: Callable[[str], None] = print
 ) -> dict[str, Result]:
-    """Draw every figure; write the HTML page, and paper.md and selection.md into `docs` where given."""
+    """Draw every figure; write the HTML page and print.html beside it, and paper.md and selection.md into `docs`."""
     results = read_results(results_folder)
     images = {}
     for name, result in results.items():
@@ -44,6 +45,7 @@ def write_report(
         say(f"{name}: {len(images[name])} figures, {len(result.claims)} claims")
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(render_page(results, images))
+    page.with_name(PRINTED).write_text(render_page(results, images, printed=True))
     if docs is not None:
         (docs / "paper.md").write_text(markdown_of(results_folder, docs))
         (docs / "selection.md").write_text(selection_of(results_folder, docs))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,14 +47,18 @@ class SklearnClassifier:
 
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
         """From scratch; with labels of one class only that class is predicted, with none all classes alike."""
-        features = np.asarray(self.features, np.float32)
-        features = scaled(features) if self.scale else features
+        features = self._scaled
         items, labels = check_labels(answers).queries[:, 0], answers.responses
         fitted = [self._member(features[items], labels, rng)]
         for _ in range(self.members):
             rows = resample(labels, rng)
             fitted.append(self._member(features[items[rows]], labels[rows], rng))
         return Belief(features, class_log_probs=_Committee(features, tuple(fitted), self.n_classes))
+
+    @cached_property
+    def _scaled(self) -> FloatArray:
+        """Once for all fits."""
+        return scaled(self.features) if self.scale else np.asarray(self.features, np.float32)
 
     def _member(self, features: FloatArray, labels: IntArray, rng: Generator) -> Any:
         from sklearn.base import clone

@@ -6,7 +6,9 @@ operation mixes slices, so a slice ends where it would have ended alone. Every i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +22,10 @@ from infonn.learners.networks.bodies import Body
 from infonn.learners.networks.losses import Comparisons, Likelihood, Loss
 from infonn.maths.distances import query_squared_distances
 from infonn.queries import Answers
+
+log = logging.getLogger(__name__)
+
+WORTH_RECORDING = 50  # steps of a fit on a GPU, below which recording one costs more than it saves
 
 
 @dataclass(frozen=True)
@@ -119,32 +125,107 @@ def train(
     lapse = torch.full((len(answers),), loss.response.lapse, dtype=inputs.dtype, device=inputs.device)
     if isinstance(loss, Likelihood) and loss.fit_lapse:
         lapse.clamp_(min=0.05)  # EM never leaves 0
-    rate = torch.tensor(training.learning_rate, dtype=inputs.dtype, device=inputs.device)
-    adam = Adam(stack.numbers, rate)
-    views = {name: view.requires_grad_() for name, view in stack.views().items()}
+    step = _Step(stack, loss, inputs, lapse, training.learning_rate)
+    n_steps = training.epochs * data.n_batches(training.batch_size)
+    steps = _Recorded(step) if inputs.is_cuda and n_steps >= WORTH_RECORDING else step
     best = _Best(stack, inputs, training.validation) if training.validation is not None else None
     history = torch.zeros(training.epochs, len(answers), dtype=inputs.dtype, device=inputs.device)
-    for epoch in range(training.epochs if data.n_rows else 0):
-        for batch in data.batches(training.batch_size, rngs):
-            squared, comparisons, present, active = batch.read(stack.embed(inputs, views))
-            losses = (loss(squared, comparisons, lapse) * present).sum(1)
-            gradients = torch.autograd.grad(losses.sum(), list(views.values()))
-            with torch.no_grad():
-                history[epoch] += losses
-                flat = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
-                adam.step(stack.numbers, flat, active)
-        if isinstance(loss, Likelihood) and loss.fit_lapse:
-            with torch.no_grad():
-                squared, comparisons, present, _ = data.whole().read(stack.embed(inputs))
-                lapse = loss.expected_lapse(squared, comparisons, present, lapse)
-        if best is not None:
-            best.look(stack)
+    with _repeatable(inputs.is_cuda):
+        for epoch in range(training.epochs if data.n_rows else 0):
+            for batch in data.batches(training.batch_size, rngs):
+                history[epoch] += steps(batch)
+            if isinstance(loss, Likelihood) and loss.fit_lapse:
+                with torch.no_grad():
+                    whole = data.whole()
+                    squared = whole.squared_distances(stack.embed(inputs))
+                    lapse.copy_(loss.expected_lapse(squared, whole.comparisons, whole.present, lapse))
+            if best is not None:
+                best.look(stack)
     if best is not None:
         stack.numbers = best.numbers
     _check_finite(history, stack, training)
     return Trained(
         {name: view.detach().cpu().numpy().copy() for name, view in stack.views().items()}, lapse.cpu().numpy()
     )
+
+
+class _Step:
+    """The gradient of one batch, then Adam; gives each slice's loss."""
+
+    def __init__(self, stack: Stack, loss: Loss, inputs: Tensor, lapse: Tensor, learning_rate: FloatArray) -> None:
+        self.stack, self.loss, self.inputs, self.lapse = stack, loss, inputs, lapse
+        self.adam = Adam(stack.numbers, torch.tensor(learning_rate, dtype=inputs.dtype, device=inputs.device))
+        self.views = {name: view.requires_grad_() for name, view in stack.views().items()}
+
+    def __call__(self, batch: _Batch) -> Tensor:
+        squared = batch.squared_distances(self.stack.embed(self.inputs, self.views))
+        losses = (self.loss(squared, batch.comparisons, self.lapse) * batch.present).sum(1)
+        gradients = torch.autograd.grad(losses.sum(), list(self.views.values()))
+        with torch.no_grad():
+            flat = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
+            self.adam.step(self.stack.numbers, flat, batch.active)
+        return losses.detach()
+
+    def state(self) -> list[Tensor]:
+        """What a step changes in place."""
+        return [self.stack.numbers, self.adam.first, self.adam.second, self.adam.steps]
+
+
+class _Recorded:
+    """A step on a GPU, recorded once for every shape of batch and played back as one CUDA graph.
+
+    A step is a hundred tiny operations, and asking for them takes far longer than doing them. What cannot be recorded
+    is done step by step.
+    """
+
+    def __init__(self, step: _Step) -> None:
+        self.step = step
+        self.recordings: dict[tuple[int, ...], tuple[_Batch, torch.cuda.CUDAGraph, Tensor]] = {}
+        self.refused = False
+
+    def __call__(self, batch: _Batch) -> Tensor:
+        if self.refused:
+            return self.step(batch)
+        shape = tuple(batch.queries.shape)
+        if shape not in self.recordings:
+            kept = [value.clone() for value in self.step.state()]
+            try:
+                self.recordings[shape] = self._record(batch)
+            except RuntimeError as error:
+                log.warning("A step of training could not be recorded (%s); it goes on step by step.", error)
+                self.refused = True
+            for value, before in zip(self.step.state(), kept):
+                value.copy_(before)
+            return self(batch)
+        places, graph, losses = self.recordings[shape]
+        places.fill(batch)
+        graph.replay()
+        return losses
+
+    def _record(self, batch: _Batch) -> tuple[_Batch, torch.cuda.CUDAGraph, Tensor]:
+        places = batch.copy()
+        aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):  # libraries set themselves up in their first calls, which cannot be recorded
+            for _ in range(2):
+                self.step(places)
+        torch.cuda.current_stream().wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            losses = self.step(places)
+        return places, graph, losses
+
+
+@contextmanager
+def _repeatable(on_gpu: bool) -> Iterator[None]:
+    """On a GPU: sums in a fixed order, so that a second run gives the same numbers. A processor does so anyway."""
+    before, warned = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    if on_gpu:
+        torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before, warn_only=warned)
 
 
 class _Data:
@@ -176,6 +257,10 @@ class _Data:
     def whole(self) -> _Batch:
         active = None if self.even else (self.present.sum(1, keepdim=True) > 0).to(self.present.dtype)
         return _Batch(self.queries, Comparisons(self.responses, self.ranking), self.present, active)
+
+    def n_batches(self, size: int | None) -> int:
+        """Steps of an epoch."""
+        return 1 if size is None else max(1, -(-self.n_rows // size))
 
     def batches(self, size: int | None, rngs: Sequence[Generator]) -> list[_Batch]:
         """One epoch: all rows at once, or shuffled by each slice's own generator into batches of `size`."""
@@ -209,9 +294,23 @@ class _Batch:
     present: Tensor
     active: Tensor | None
 
-    def read(self, embedding: Tensor) -> tuple[Tensor, Comparisons, Tensor, Tensor | None]:
+    def squared_distances(self, embedding: Tensor) -> Tensor:
         squared = query_squared_distances(embedding.flatten(0, 1), self.queries.flatten(0, 1))
-        return squared.view(*self.queries.shape[:2], -1), self.comparisons, self.present, self.active
+        return squared.view(*self.queries.shape[:2], -1)
+
+    def copy(self) -> _Batch:
+        """The same in memory of its own."""
+        comparisons = Comparisons(self.comparisons.responses.clone(), self.comparisons.ranking)
+        active = None if self.active is None else self.active.clone()
+        return _Batch(self.queries.clone(), comparisons, self.present.clone(), active)
+
+    def fill(self, other: _Batch) -> None:
+        """Take the numbers of a batch of the same shape, in place."""
+        self.queries.copy_(other.queries)
+        self.comparisons.responses.copy_(other.comparisons.responses)
+        self.present.copy_(other.present)
+        if self.active is not None and other.active is not None:
+            self.active.copy_(other.active)
 
 
 class _Best:
@@ -222,16 +321,30 @@ class _Best:
         self.accuracy = torch.full((len(inputs),), -1.0, device=inputs.device)
         self.inputs = inputs
         self.triplets = [torch.tensor(np.asarray(rows, np.int64), device=inputs.device) for rows in triplets]
+        n_items = inputs.shape[1]
+        self.pairs = None  # where items are few: the places of (reference, near) and (reference, far) in a table
+        if n_items**2 <= min(len(rows) for rows in triplets):
+            both = [rows[:, :1] * n_items + rows[:, 1:] for rows in self.triplets]
+            self.pairs = torch.nn.utils.rnn.pad_sequence(both, batch_first=True)  # an item with itself is never right
+            self.counts = torch.tensor([len(rows) for rows in triplets], device=inputs.device)
 
     def look(self, stack: Stack) -> None:
         with torch.no_grad():
-            embedding = stack.embed(self.inputs)
-            for i, rows in enumerate(self.triplets):
-                squared = query_squared_distances(embedding[i], rows)
-                accuracy = (squared[:, 0] < squared[:, 1]).float().mean()
-                better = accuracy > self.accuracy[i]
-                self.accuracy[i] = torch.where(better, accuracy, self.accuracy[i])
-                self.numbers[i] = torch.where(better, stack.numbers[i], self.numbers[i])
+            accuracy = self._accuracy(stack.embed(self.inputs))
+            better = accuracy > self.accuracy
+            self.accuracy = torch.where(better, accuracy, self.accuracy)
+            self.numbers = torch.where(better[:, None], stack.numbers, self.numbers)
+
+    def _accuracy(self, embedding: Tensor) -> Tensor:
+        """Share of each slice's triplets that come out right: (slices,)."""
+        if self.pairs is None:
+            squared = [query_squared_distances(e, rows) for e, rows in zip(embedding, self.triplets)]
+            return torch.stack([(one[:, 0] < one[:, 1]).float().mean() for one in squared])
+        table = embedding.new_zeros(len(embedding), embedding.shape[1], embedding.shape[1])
+        for axis in embedding.unbind(2):
+            table += (axis[:, :, None] - axis[:, None]).square()
+        near, far = (table.flatten(1).gather(1, self.pairs[..., side]) for side in (0, 1))
+        return (near < far).sum(1) / self.counts
 
 
 def _check_finite(history: Tensor, stack: Stack, training: Training) -> None:

@@ -37,48 +37,65 @@ def distance_information(
     `normals` is (draws, columns); a candidate's column is `column[item]`, or without `column` its place when the
     candidates of its query are sorted.
     """
-    points = np.ascontiguousarray(embedding, float)[:, :, None]
-    drawn = np.ascontiguousarray(normals.T, np.float32)
-    columns = np.empty(0, np.int32) if column is None else np.ascontiguousarray(column, np.int32)
-    spread = float(embedding.var(axis=0).sum()) * 2 + sigma**2  # mean squared distance
-    return _information(queries, points, drawn, columns, len(normals), sigma, spread, response, ranking)
+    shared = drawn_distances(queries.shape[1] - 1, embedding, normals, sigma, response, column, ranking)
+    return _information(queries, shared)
 
 
 def draws_information(
     queries: IntArray, draws: FloatArray, response: ResponseSettings, scale: float, ranking: bool = False
 ) -> FloatArray:
     """Nats of each query under drawn embeddings (draws, items, dims); `scale` is a usual squared distance."""
+    return _information(queries, drawn_embeddings(queries.shape[1] - 1, draws, response, scale, ranking))
+
+
+Shared = tuple[object, ...]
+"""What the kernels know beside the queries: draws, response model, and the tree of orders of a ranking."""
+
+
+def drawn_distances(
+    n_candidates: int,
+    embedding: FloatArray,
+    normals: FloatArray,
+    sigma: float,
+    response: ResponseSettings,
+    column: IntArray | None,
+    ranking: bool,
+) -> Shared:
+    """Distances D + sigma * normals, as the kernels take them."""
+    points = np.ascontiguousarray(embedding, float)[:, :, None]
+    drawn = np.ascontiguousarray(normals.T, np.float32)
+    columns = np.empty(0, np.int32) if column is None else np.ascontiguousarray(column, np.int32)
+    spread = float(embedding.var(axis=0).sum()) * 2 + sigma**2  # mean squared distance
+    places = n_candidates if column is None else 1
+    return (places, points, drawn, columns, len(normals), *_response(n_candidates, sigma, spread, response, ranking))
+
+
+def drawn_embeddings(
+    n_candidates: int, draws: FloatArray, response: ResponseSettings, scale: float, ranking: bool
+) -> Shared:
+    """Drawn embeddings, as the kernels take them."""
     points = np.ascontiguousarray(np.moveaxis(draws, 0, 2), float)
     none, nobody = np.empty((0, 0), np.float32), np.empty(0, np.int32)
-    return _information(queries, points, none, nobody, len(draws), 0.0, scale, response, ranking)
+    return (1, points, none, nobody, len(draws), *_response(n_candidates, 0.0, scale, response, ranking))
 
 
-def _information(
-    queries: IntArray,
-    points: FloatArray,
-    normals: FloatArray,
-    column: IntArray,
-    n_draws: int,
-    sigma: float,
-    scale: float,
-    response: ResponseSettings,
-    ranking: bool,
-) -> FloatArray:
-    queries = np.ascontiguousarray(queries, np.int32)
-    n_candidates = queries.shape[1] - 1
-    places = n_candidates if len(normals) and not len(column) else 1
+def _response(n_candidates: int, sigma: float, scale: float, response: ResponseSettings, ranking: bool) -> Shared:
     settings = (float(sigma), float(response.mu), float(response.sharpness), float(scale + response.mu))
     tree = prefixes(n_candidates) if ranking else np.empty((0, 3), np.int32)
-    n_orders = math.factorial(n_candidates) if ranking else 0
-    shared = (places, points, normals, column, n_draws, settings, float(response.lapse), tree, n_orders)
+    return settings, float(response.lapse), tree, math.factorial(n_candidates) if ranking else 0
+
+
+def _information(queries: IntArray, shared: Shared) -> FloatArray:
+    queries = np.ascontiguousarray(queries, np.int32)
+    n_items = len(shared[1])  # type: ignore[arg-type]
     scores = np.empty(len(queries))
     for start in range(0, len(queries), BLOCK):
         block, into = queries[start : start + BLOCK], scores[start : start + BLOCK]
-        _score_block(block, order_by_reference(block, len(points)), shared, into)
+        _score_block(block, order_by_reference(block, n_items), shared, into)
     return scores
 
 
-def _score_block(queries: IntArray, order: IntArray, shared: tuple[object, ...], scores: FloatArray) -> None:
+def _score_block(queries: IntArray, order: IntArray, shared: Shared, scores: FloatArray) -> None:
     def work(first: int, last: int) -> None:
         _score_rows(queries, order[first:last], *shared, scores)
 
@@ -110,28 +127,39 @@ def _score_rows(queries, rows, places, points, normals, column, n_draws, setting
             _add_run(slots[start:stop], table, n, lapse, tree, sums[start:stop], noise[start:stop])
         start = stop
     for i in range(len(rows)):
-        information = -noise[i] / n_draws
-        for option in range(sums.shape[1]):
-            mean = sums[i, option] / n_draws
-            if mean > 0:
-                information -= mean * np.log(mean)
-        scores[rows[i]] = max(information, 0.0)
+        scores[rows[i]] = nats(sums[i], noise[i], n_draws)
+
+
+@njit(**OPTIONS)
+def nats(sums, noise, n_draws):  # type: ignore[no-untyped-def]
+    """Entropy of the mean answer less the mean entropy: from sums over draws of each option's probability, of both."""
+    information = -noise / n_draws
+    for option in range(len(sums)):
+        mean = sums[option] / n_draws
+        if mean > 0:
+            information -= mean * np.log(mean)
+    return max(information, 0.0)
 
 
 @njit(**OPTIONS)
 def _add_run(slots, table, n, lapse, tree, sums, noise):  # type: ignore[no-untyped-def]
     """Add a block of draws to the queries of one reference."""
-    weights, spread = table[0], table[1]
     buffer = np.empty((2, DRAW_BLOCK), np.float32)
     for i in range(len(slots)):
-        if len(tree):
-            noise[i] += order_sums(weights, spread, slots[i], n, np.float32(lapse), tree, sums[i])
-        elif lapse > 0:
-            noise[i] += _lapsing(weights, slots[i], n, np.float32(lapse), buffer, sums[i])
-        elif slots.shape[1] <= 3:
-            noise[i] += _of_three(weights, spread, slots[i], n, sums[i])
-        else:
-            noise[i] += _of_many(weights, spread, slots[i], n, buffer, sums[i])
+        noise[i] += add_query(table, slots[i], n, lapse, tree, buffer, sums[i])
+
+
+@njit(**OPTIONS)
+def add_query(table, slots, n, lapse, tree, buffer, sums):  # type: ignore[no-untyped-def]
+    """Add a block of draws to one query: each option's probability to `sums`; returns the summed entropies."""
+    weights, spread = table[0], table[1]
+    if len(tree):
+        return order_sums(weights, spread, slots, n, np.float32(lapse), tree, sums)
+    if lapse > 0:
+        return _lapsing(weights, slots, n, np.float32(lapse), buffer, sums)
+    if len(slots) <= 3:
+        return _of_three(weights, spread, slots, n, sums)
+    return _of_many(weights, spread, slots, n, buffer, sums)
 
 
 @njit(**OPTIONS)

@@ -137,6 +137,17 @@ async function describe() {
   };
 }
 
+$("#delete").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  if ($("#delete-name").value !== name) return notice("This is not the study’s name; nothing was deleted.");
+  try {
+    await call("DELETE", base);
+    location.assign("/studies");
+  } catch (problem) {
+    notice(problem.message);
+  }
+});
+
 function exports() {
   const links = EXPORTS.map(([title, path]) => h("a", { class: "button", href: `/api${base}/${path}`, download: "" }, title));
   const places = h("button", { type: "button", onclick: saveEmbedding }, "Embedding (CSV)");

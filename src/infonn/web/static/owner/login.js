@@ -3,8 +3,18 @@
 import { $ } from "../shared/dom.js";
 import { call } from "./api.js";
 
-const next = new URLSearchParams(location.search).get("next") ?? "";
-const target = /^\/(?![/\\])/.test(next) ? next : "/studies";
+const target = onThisSite(new URLSearchParams(location.search).get("next") ?? "");
+
+/** A path of this site: browsers read "//host", "/\\host" and "/<tab>/host" as another one. */
+function onThisSite(path) {
+  try {
+    const url = new URL(path, location.origin);
+    if (path.startsWith("/") && url.origin === location.origin) return url.pathname + url.search;
+  } catch {
+    // no address at all
+  }
+  return "/studies";
+}
 
 async function logIn(token) {
   $("#problem").textContent = "";

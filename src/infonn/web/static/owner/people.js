@@ -47,9 +47,9 @@ export class People {
       const turn = () => ((this.down = i === this.by ? !this.down : i > 0), (this.by = i), this.draw());
       return h("th", { scope: "col", "aria-sort": sorting }, h("button", { type: "button", title: hint || null, onclick: turn }, title));
     });
-    head.push(h("th", { scope: "col" }, "In the model"));
+    head.push(h("th", { scope: "col" }, "In the model"), h("th", { scope: "col" }, "Data"));
     const body = sorted.map((person) => this.row(person));
-    if (!body.length) body.push(h("tr", {}, h("td", { colspan: COLUMNS.length + 1 }, "Nobody has answered yet.")));
+    if (!body.length) body.push(h("tr", {}, h("td", { colspan: COLUMNS.length + 2 }, "Nobody has answered yet.")));
     $("#people").replaceChildren(h("thead", {}, h("tr", {}, head)), h("tbody", {}, body));
     if (focused) $(`#people [data-person="${CSS.escape(focused)}"]`)?.focus();
   }
@@ -59,7 +59,22 @@ export class People {
     const box = h("input", { type: "checkbox", "data-person": person.respondent, "aria-label": `${COLUMNS[0][3](person)} in the model` });
     box.checked = !person.excluded;
     box.addEventListener("change", () => this.exclude(person, !box.checked));
-    return h("tr", { class: person.excluded ? "excluded" : null }, cells, h("td", {}, h("label", { class: "switch" }, box)));
+    return h("tr", { class: person.excluded ? "excluded" : null }, cells, h("td", {}, h("label", { class: "switch" }, box)), h("td", {}, this.deleteButton(person)));
+  }
+
+  deleteButton(person) {
+    const who = COLUMNS[0][3](person);
+    const onclick = async () => {
+      if (!confirm(`Delete ${who} with all ${person.answered} answers, for good?`)) return;
+      try {
+        const { count } = await call("DELETE", `${study(this.name)}/people/${encodeURIComponent(person.respondent)}`);
+        notice(`${who} and ${count} answers were deleted; the model is fitted again.`);
+      } catch (problem) {
+        notice(problem.message);
+      }
+      await this.update();
+    };
+    return h("button", { type: "button", class: "quiet small", "aria-label": `Delete ${who}`, onclick }, "Delete");
   }
 
   async exclude(person, excluded, undoing = false) {

@@ -5,8 +5,8 @@ import { Clock, SHORTEST_LOOK_MS, deviceClass, painted } from "./clock.js";
 import { listenForKeys } from "./keys.js";
 import { Outbox } from "./outbox.js";
 import { Screen } from "./screen.js";
-import { Rehearsal, Server } from "./server.js";
-import { Store, Turnstile, newId } from "./store.js";
+import { PreviewServer, Server } from "./server.js";
+import { Store, ActiveTab, newId } from "./store.js";
 
 const REDIRECT_MS = 4000;
 const WHO = ["PROLIFIC_PID", "workerId", "participant"]; // link parameters that name a person
@@ -19,8 +19,8 @@ const who = WHO.map((name) => parameters[name]).find(Boolean) ?? null;
 const place = page.preview ? `preview/${page.key}` : page.key;
 const store = new Store(place);
 if (page.preview) store.forget();
-const server = page.preview ? new Rehearsal(page.preview) : new Server(page.key, () => store.state.session);
-const turnstile = new Turnstile(place, () => leave());
+const server = page.preview ? new PreviewServer(page.preview) : new Server(page.key, () => store.state.session);
+const activeTab = new ActiveTab(place, () => leave());
 const clock = new Clock();
 const screen = new Screen(texts, (response, event) => choose(response, event));
 const outbox = new Outbox(
@@ -33,13 +33,13 @@ const outbox = new Outbox(
     },
     refused: (problem) => {
       screen.notice(fill(texts.refused, { reason: problem.message }), true);
-      if (problem.status === 401) return restart();
       refresh();
     },
+    unknown: () => restart(),
     waiting: () => disconnected(),
     idle: () => connected(),
   },
-  () => turnstile.mine,
+  () => activeTab.mine,
 );
 let offline = false;
 let finished = null; // the last turn, once there is no more to ask
@@ -47,10 +47,13 @@ let finished = null; // the last turn, once there is no more to ask
 // --- arriving -------------------------------------------------------------------------------------
 
 async function begin() {
-  turnstile.enter();
+  activeTab.take();
   store.load();
   if (store.state.session && who && store.state.who !== who && !store.state.outbox.length) store.forget();
-  if (!store.state.session) return; // the welcome is on the screen
+  if (!store.state.session) {
+    outbox.sendUnsent();
+    return; // the welcome is on the screen
+  }
   screen.section("waiting", false);
   await arrive();
 }
@@ -60,11 +63,13 @@ async function arrive() {
   if (store.state.agreed) sent.consented_at = store.state.agreed;
   try {
     const turn = await server.arrive(sent, store.state.session);
-    Object.assign(store.state, { session: turn.session, who });
+    if (store.state.session && store.state.respondent !== turn.respondent) store.setAside(); // it was not known any more
+    Object.assign(store.state, { session: turn.session, respondent: turn.respondent, who });
     store.save();
     connected();
     take(turn);
     outbox.run();
+    if (await outbox.sendUnsent()) refresh();
   } catch (problem) {
     if (problem.temporary === undefined) throw problem;
     if (problem.temporary && store.state.deck.length) {
@@ -77,9 +82,10 @@ async function arrive() {
   }
 }
 
-/** The server does not know this session any more (another database, say): begin as a new person. */
+/** The server does not know this session (another database, say): begin anew; what was not stored is kept and tried again. */
 function restart() {
   store.forget();
+  screen.notice(texts.unknown_session, true);
   screen.section("welcome");
 }
 
@@ -136,7 +142,7 @@ function choose(response, event, outcome = "answered") {
   const now = Math.min(event.timeStamp || Infinity, performance.now());
   if (!screen.open || !question || screen.current?.question.id !== question.id) return;
   if (clock.start === null || now - clock.start < SHORTEST_LOOK_MS) return;
-  if (!turnstile.mine) return leave();
+  if (!activeTab.mine) return leave();
   const { seconds, ...seen } = clock.read(now);
   const body = {
     id: newId(),
@@ -164,7 +170,7 @@ function choose(response, event, outcome = "answered") {
 
 function undo() {
   const last = store.state.last;
-  if (!last || $("#question").hidden || !turnstile.mine) return;
+  if (!last || $("#question").hidden || !activeTab.mine) return;
   store.state.last = null;
   if (!outbox.cancel(last.id)) {
     outbox.entries.push({ type: "undo", body: { answer: last.id }, question: last.question });

@@ -4,7 +4,7 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 20_000;
 
 export class Outbox {
-  /** `events`: delivered(turn), refused(problem), waiting(problem), idle(). */
+  /** `events`: delivered(turn), refused(problem), unknown() for a session the server does not know, waiting(problem), idle(). */
   constructor(store, server, events, mayRun) {
     Object.assign(this, { store, server, events, mayRun, running: false, wake: null });
     addEventListener("online", () => this.hurry());
@@ -58,6 +58,9 @@ export class Outbox {
           this.events.waiting(problem);
           await this.pause(pause * (0.75 + Math.random() / 2));
           pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
+        } else if (problem.status === 401) {
+          this.store.setAside();
+          this.events.unknown();
         } else {
           this.remove(entry);
           this.events.refused(problem);
@@ -66,6 +69,31 @@ export class Outbox {
     }
     this.running = false;
     if (!this.entries.length) this.events.idle();
+  }
+
+  /** Sends what was set aside once more, with its own session or the present one of the same person; whether any arrived. */
+  async sendUnsent() {
+    let arrived = false;
+    for (const lot of [...this.store.state.unsent]) {
+      const { session, respondent } = this.store.state;
+      const shown = session && lot.respondent === respondent ? session : lot.session;
+      try {
+        while (lot.entries.length) {
+          await this.server.send(lot.entries[0], shown).catch((problem) => {
+            if (problem.temporary !== false || problem.status === 401) throw problem;
+          });
+          lot.entries.shift();
+          this.store.save();
+          arrived = true;
+        }
+      } catch (problem) {
+        if (problem.temporary === undefined) throw problem;
+        continue; // another time
+      }
+      this.store.state.unsent = this.store.state.unsent.filter((other) => other !== lot);
+      this.store.save();
+    }
+    return arrived;
   }
 
   remove(entry) {

@@ -1,7 +1,9 @@
-// What this browser keeps of a study: session, questions at hand, answers not yet acknowledged, the last answer.
+// What this browser keeps of a study: session, questions at hand, answers not yet acknowledged, the last answer, and
+// `unsent`: answers of sessions that the server did not know when they were sent.
 // It is written before anything is sent, so a closed tab or a reload loses nothing.
 
-const EMPTY = { session: null, who: null, deck: [], outbox: [], last: null, progress: { done: 0, of: null }, agreed: null };
+const EMPTY = { session: null, respondent: null, who: null, deck: [], outbox: [], last: null, progress: { done: 0, of: null }, agreed: null, unsent: [] };
+const MOST_UNSENT = 20; // sessions
 
 export class Store {
   constructor(key) {
@@ -17,14 +19,23 @@ export class Store {
     write(this.name, this.state);
   }
 
+  /** Begins anew; what was never acknowledged stays. */
   forget() {
-    this.state = structuredClone(EMPTY);
+    this.state = { ...structuredClone(EMPTY), unsent: this.state.unsent };
+    this.save();
+  }
+
+  /** Keeps what waits in the outbox with the session it belongs to. */
+  setAside() {
+    const { session, respondent, outbox, unsent } = this.state;
+    if (outbox.length) this.state.unsent = [...unsent, { session, respondent, entries: outbox }].slice(-MOST_UNSENT);
+    this.state.outbox = [];
     this.save();
   }
 }
 
 /** One tab answers at a time: the last one that was opened, or in which the person asked to go on. */
-export class Turnstile {
+export class ActiveTab {
   constructor(key, onLost) {
     this.name = `infonn/${key}/tab`;
     this.id = newId();
@@ -33,7 +44,7 @@ export class Turnstile {
     });
   }
 
-  enter() {
+  take() {
     write(this.name, this.id);
   }
 

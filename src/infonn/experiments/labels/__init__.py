@@ -1,0 +1,1 @@
+"""Which way of choosing labels is best, on many kinds of data."""
