@@ -42,7 +42,7 @@ def test_features_may_stand_in_a_file_of_their_own(tmp_path) -> None:
         (",name\n0,a\n1,b\n", "each needs a name of its own. From pandas: to_csv"),
         ("name,name\na,b\nc,d\n", "each needs a name of its own"),
         ("name,sweet\na,very\n", 'Line 2 of .*: column "sweet" is "very"'),
-        ("name,sweet\na\n", "Line 2 of .* has not the 2 columns"),
+        ("name,sweet\na\n", "Line 2 of .* does not have the 2 columns"),
         ("name\na\n \n", "Line 3 of .* has no name"),
         ("name\na\na\n", 'Item name "a" occurs more than once'),
         ("name,sweet\na,nan\n", "Feature 0 of item 0 is nan"),

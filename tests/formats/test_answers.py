@@ -208,7 +208,7 @@ def test_triplets_of_one_ranking_stay_apart_by_what_was_nearer() -> None:
         (salmon.read, "head,left,right,winner\n0,1,99,1\n", "the study's items are 0 to 5"),
         (salmon.read, "head,left,right,winner\n0,1,1,1\n", "the three must differ"),
         (salmon.read, "head,left,right,winner\n0,x,2,2\n", 'Line 2: column "left" is "x"'),
-        (salmon.read, "head,left,right,winner\n0,1\n", "Line 2 has not as many cells"),
+        (salmon.read, "head,left,right,winner\n0,1\n", "Line 2 does not have as many cells"),
         (next.read, "center_id,left_id,right_id,target_winner\n0,1,2,zebra\n", "neither the left item"),
         (csv.read_csv, "x\n1\n", "no column `answer_id`"),
         (csv.read_json_lines, "{nonsense\n", "Line 1 is not JSON"),

@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _sentence(error: Exception) -> str | None:
-    """What a person is told, where it is their business."""
+    """The sentence a person is shown; None for an error that only a developer can act on."""
     if isinstance(error, OSError):  # a folder that cannot be written, a full disk
         return None if error.filename is None else f"{error.filename}: {error.strerror}."
     if isinstance(error, ModuleNotFoundError):

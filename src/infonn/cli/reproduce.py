@@ -70,7 +70,7 @@ def reproduce(
 
 
 def _run_all(names: Iterable[str], run: Callable[[str, str], None], console: Any) -> list[str]:
-    """Run each; one that cannot run here (for want of data, say) is told and does not stop the others."""
+    """Run each; one that cannot run here (its data may be missing) is reported and does not stop the others."""
     from infonn.errors import InfonnError
 
     failures = []

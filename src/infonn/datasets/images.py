@@ -41,7 +41,7 @@ MD5 = {  # of the official files
     "train_32x32.mat": "e26dedcc434d2e4c54c9b2d4a06d8373",
     "test_32x32.mat": "eb5a983be6a315427106f1b164d9cef3",
 }
-SOURCES = {  # where the official files can be had
+SOURCES = {  # where the official files are
     "mnist": ("https://ossci-datasets.s3.amazonaws.com/mnist/", tuple(name for name in MD5 if "ubyte" in name)),
     "cifar10": ("https://www.cs.toronto.edu/~kriz/", ("cifar-10-binary.tar.gz",)),
     "svhn": ("http://ufldl.stanford.edu/housenumbers/", ("train_32x32.mat", "test_32x32.mat")),

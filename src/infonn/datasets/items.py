@@ -208,7 +208,7 @@ def _read_csv(path: Path) -> ItemSet:
     items = []
     for number, row in enumerate(rows, start=2):
         if None in row or None in row.values():
-            raise DataError(f"Line {number} of {path} has not the {len(columns)} columns of the header.")
+            raise DataError(f"Line {number} of {path} does not have the {len(columns)} columns of the header.")
         if not row["name"].strip():
             raise DataError(f"Line {number} of {path} has no name.")
         items.append(Item(**{key: row[key].strip() or None for key in _TEXT_COLUMNS if key in row}))  # type: ignore[arg-type]

@@ -203,7 +203,7 @@ def _answered_rows(rows: Iterable[tuple[int, dict[str, Any]]], study: str, item_
 
 def _parsed(row: Mapping[str, Any], line: int) -> dict[str, Any]:
     if None in row or None in row.values():
-        raise DataError(f"Line {line} has not as many cells as the header.")
+        raise DataError(f"Line {line} does not have as many cells as the header.")
     parsed: dict[str, Any] = dict(row)
     try:
         for name, value in row.items():

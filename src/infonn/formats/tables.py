@@ -22,7 +22,7 @@ def rows_of(text: str, needed: Sequence[str], tool: str) -> list[tuple[int, dict
         rows = []
         for row in reader:
             if None in row or None in row.values():
-                raise DataError(f"Line {reader.line_num} has not as many cells as the header.")
+                raise DataError(f"Line {reader.line_num} does not have as many cells as the header.")
             rows.append((reader.line_num, dict(row)))
     except csv.Error as error:
         raise DataError(f"The file cannot be read as CSV: {error}.") from error

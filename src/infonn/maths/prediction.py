@@ -46,7 +46,7 @@ def spread_of(draws: FloatArray, embedding: FloatArray) -> FloatArray:
     """How uncertain places are, in the embedding's unit: (draws, items, dims), (items, other dims) -> (items,).
 
     Answers say nothing about where an embedding stands, how it is turned or how large it is. Draws differ in these too;
-    each is laid upon the embedding first, so that only what can be known counts.
+    each is first moved, turned and sized to fit the embedding, so that only what can be known counts.
     """
     target = embedding - embedding.mean(axis=0)
     centred = draws - draws.mean(axis=1, keepdims=True)

@@ -77,5 +77,5 @@ def entropy(
     n_draws: int = DEFAULT_DRAWS,
     **batch: Unpack[BatchSettings],
 ) -> Strategy:
-    """The mean answer is most uncertain, be it for want of knowledge or because the question is a toss-up."""
+    """The mean answer is most uncertain: for lack of knowledge, or because the question is a toss-up."""
     return Strategy(Entropy(), batch_rule(**batch), BestDraws(sigma, mu, n_draws))
