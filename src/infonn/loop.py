@@ -14,6 +14,7 @@ from infonn.beliefs import Belief
 from infonn.contracts.loop import (
     AdjustableLearner,
     Learner,
+    Map,
     SearchableTask,
     Situation,
     StackedLearner,
@@ -86,7 +87,7 @@ class Loop:
     # --- choose --------------------------------------------------------------------------------------------
 
     def choose(
-        self, belief: Belief, answers: Answers, asked: IntArray, size: int, rng: Generator
+        self, belief: Belief, answers: Answers, asked: IntArray, size: int, rng: Generator, map: Map = map
     ) -> tuple[IntArray, FloatArray]:
         """Propose, drop what was asked before, select: up to `size` queries and their scores."""
         pool = self.task.propose(belief, answers, rng)
@@ -96,7 +97,7 @@ class Loop:
             return pool, np.empty(0)
         searchable = isinstance(self.task, SearchableTask) and self.task.searchable
         situation = Situation(pool, belief, answers)
-        queries, scores = self.strategy.choose(situation, size, rng, new if searchable else None)
+        queries, scores = self.strategy.choose(situation, size, rng, new if searchable else None, map)
         return self.task.completed(queries, belief, answers), scores
 
     def _barred(self, asked: IntArray) -> IntArray:
