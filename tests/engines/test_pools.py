@@ -20,7 +20,7 @@ STRATEGIES = ("margin", "entropy", "bald", "info_nn", "epig")
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """A learner whose features are mapped from a file, and labels of a few items; pieces are small enough to be many."""
+    """A learner whose features are mapped from a file, and labels of a few items; pieces are small, so many."""
     monkeypatch.setattr(contract, "PIECE", 1 << 11)
     monkeypatch.setattr("infonn.learners.classifiers.rows.COPIED", 0)  # features are used as they are in the file
     rng = default_rng(0)

@@ -26,7 +26,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Target:
-    """What a number of an entry (`seconds`, `ratio`, or one of `extra`) should come to: at most so much, or at least."""
+    """What a number of an entry (`seconds`, `ratio`, one of `extra`) should come to: at most so much, or at least."""
 
     number: str
     value: float
