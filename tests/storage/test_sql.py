@@ -119,3 +119,19 @@ def test_one_answer_posted_many_times_at_once_is_one(database_url) -> None:
     assert sorted(set(numbers)) == [1, 2, 3, 4, 5, 6]
     assert all(len({numbers[i] for i in range(n, 24, 6)}) == 1 for n in range(6))
     assert [pair.answer.number for pair in storage.answers("s", None)] == [1, 2, 3, 4, 5, 6]
+
+
+def test_an_answer_takes_few_round_trips_to_postgresql(postgres_server) -> None:
+    """Each costs a person time, and a server people; SQLite has none."""
+    study = create_study(NAMES, storage=postgres_server.new_database(), name="s", first=9)
+    storage = study.storage
+    held = study.ask(9) and storage.serve("s", "", 2, Serving(600))
+    statements: list[str] = []
+    sa.event.listen(storage.database._engine, "before_cursor_execute", lambda *seen: statements.append(seen[2]))
+    counts = []
+    for number in range(4):
+        statements.clear()
+        _, held, n_done = storage.exchange("s", Answer(f"a{number}", held[0].id, "", 1), 2, Serving(600))
+        assert (len(held), n_done) == (2, number + 1)
+        counts.append(len(statements))
+    assert min(counts) <= 7, "\n".join(statements)

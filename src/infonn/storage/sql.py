@@ -34,7 +34,7 @@ from infonn.storage import rows, schema, sql_owners
 from infonn.storage.counting import counts_of, in_force
 from infonn.storage.database import Database
 from infonn.storage.leasing import KEPT_MODELS, accept_answer, lease_questions, never_asked, new_answers
-from infonn.storage.plain import check_json, check_study, check_text, is_plain
+from infonn.storage.plain import check_answer, check_json, check_study, check_text, is_plain
 from infonn.storage.schema import (
     answers,
     claims,
@@ -53,7 +53,7 @@ from infonn.storage.schema import (
     studies,
     tokens,
 )
-from infonn.storage.sql_leasing import SqlLeasing, is_leased, is_open, release_lapsed
+from infonn.storage.sql_leasing import SqlLeasing, answering, is_leased, is_open, release_lapsed
 from infonn.storage.sql_rows import (
     Exchange,
     answer_values,
@@ -70,6 +70,7 @@ _LARGEST_ID = "largest_study_id"  # the setting that keeps SQLite from giving th
 _ID_FRESH_S = 1.0  # how long a study deleted elsewhere may still be known here by its id
 _RELEASE_EVERY_S = 1.0
 _ANALYSE_EVERY_S = 10.0
+_COUNTS = ("n_done", "n_practice", "n_catch")  # of a respondent
 
 _STUDY: sa.BindParameter[int] = sa.bindparam("study")
 _BY_NAME = sa.select(studies).where(studies.c.name == sa.bindparam("name"))
@@ -389,8 +390,10 @@ class SqlStorage:
         return done.answer, done.leased, done.leasing.n_done
 
     def _exchange(self, study: str, answer: Answer, n: int, serving: Serving, must_hold: bool) -> Exchange:
+        check_answer(answer)
+
         def work(connection: Connection) -> Exchange:
-            leasing = self._leasing(connection, study, answer.respondent)
+            leasing = self._leasing(connection, study, answer.respondent, answer)
             accepted, leasing.answered = accept_answer(leasing, answer, must_hold)
             leased = lease_questions(leasing, n, serving)
             leasing.leave()
@@ -633,18 +636,28 @@ class SqlStorage:
         known = ", ".join(connection.scalars(sa.select(studies.c.name).order_by(studies.c.name).limit(20))) or "none"
         return StudyError(f'There is no study "{name}". Known studies: {known}.')
 
-    def _leasing(self, connection: Connection, study: str, respondent: str) -> SqlLeasing:
-        study_id = self._id(connection, study)
-        row = self._lock_respondent(connection, study_id, respondent)
+    def _leasing(self, connection: Connection, study: str, respondent: str, answer: Answer | None = None) -> SqlLeasing:
+        """What is done with one person; of an `answer`, what accepting it will read is read with the person."""
+        study_id, now = self._id(connection, study), self._clock()
+        releases = abs(now - self._released_at.get(study_id, -math.inf)) > _RELEASE_EVERY_S
+        in_one = answer is not None and not releases and not self.database.is_sqlite
+
+        def locked() -> sa.Row[Any] | None:
+            if answer is not None and in_one:
+                return answering(connection, study_id, answer)
+            return self._lock_respondent(connection, study_id, respondent)
+
+        row = locked()
         if row is None:
             self._ensure_respondent(connection, study_id, respondent)
-            row = self._lock_respondent(connection, study_id, respondent)
+            row = locked()
         assert row is not None
-        now = self._clock()
-        if abs(now - self._released_at.get(study_id, -math.inf)) > _RELEASE_EVERY_S:
+        if releases:  # before questions are read: their state is then the one that counts
             release_lapsed(connection, study_id, now)
             self._released_at[study_id] = now
-        return SqlLeasing(connection, study, study_id, respondent, row.n_done, row.n_practice, row.n_catch, now)
+        done, practice, catch = (row._mapping[f"person_{name}" if in_one else name] for name in _COUNTS)
+        leasing = SqlLeasing(connection, study, study_id, respondent, done, practice, catch, now)
+        return replace(leasing, sent=row) if in_one else leasing
 
     @staticmethod
     def _lock_respondent(connection: Connection, study_id: int, name: str) -> sa.Row[Any] | None:

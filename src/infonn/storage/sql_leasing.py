@@ -6,7 +6,7 @@ Its statements are built once: building them anew costs more than running them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -68,13 +68,13 @@ _LEASE_QUESTION = (
     )
 )
 _LEASE_END = sa.select(leases.c.until).where(_THE_LEASE)
-_UNSEEN = sa.select(sa.func.count()).where(
+_UNSEEN_BY = sa.select(sa.func.count()).where(
     (answers.c.study_id == _STUDY)
-    & (answers.c.number > bindparam("version"))
     & (answers.c.purpose == "train")
     & (answers.c.outcome == "answered")
     & ~answers.c.undone
 )
+_UNSEEN = _UNSEEN_BY.where(answers.c.number > bindparam("version"))
 _LEAVE = (
     sa.update(respondents)
     .where((respondents.c.study_id == _STUDY) & (respondents.c.name == _RESPONDENT))
@@ -99,6 +99,34 @@ _ANSWERS_TO = sa.select(answers).where(
 )
 
 
+# --- what PostgreSQL does in one statement: each one is a round trip, and there are no such trips to SQLite -----------
+
+_PERSON = (
+    sa.select(respondents)
+    .where((respondents.c.study_id == _STUDY) & (respondents.c.name == _RESPONDENT))
+    .with_for_update()
+    .cte("person")
+)
+_ASKED = _QUESTION_BY_ID.cte("asked_question")
+_SENT = _ANSWER_BY_ID.cte("sent_before")
+_PERSON_QUESTION_ANSWER = sa.select(
+    *(column.label(f"person_{column.name}") for column in _PERSON.c),
+    *_ASKED.c,
+    *(column.label(f"answer_{column.name}") for column in _SENT.c),
+).select_from(_PERSON.outerjoin(_ASKED, sa.true()).outerjoin(_SENT, sa.true()))
+"""Who answers (locked), the question (locked), and the answer of that id if it came before."""
+
+_CLOSE_AND_HELD = _HELD.where(questions.c.id != _QUESTION).add_cte(_CLOSE_QUESTION.cte("closed"))
+"""The question is answered, and what else the person holds."""
+
+
+@lru_cache
+def _lease_and_leave() -> Any:
+    """A question is the person's, and where the person now stands."""
+    leased = _LEASE_QUESTION.cte("leased")
+    return _keep_lease("postgresql").add_cte(leased, _LEAVE.cte("left_at"))
+
+
 @lru_cache
 def _next_open(repeats: bool, copies: bool) -> sa.Select[Any]:
     where = _OF_STUDY & (questions.c.state == "open") & (questions.c.purpose == bindparam("purpose"))
@@ -107,8 +135,11 @@ def _next_open(repeats: bool, copies: bool) -> sa.Select[Any]:
         where &= questions.c.copy_of.is_not(None)
     same_query, same_question = answers.c.query_key == questions.c.query_key, answers.c.question_id == questions.c.id
     where &= ~sa.exists().where(_ANSWERED & (same_question if repeats else same_query))
-    found = sa.select(questions).where(where).order_by(questions.c.number).limit(1)
-    return found.with_for_update(skip_locked=True)
+    unseen = _UNSEEN_BY.where(answers.c.number > questions.c.model_version).scalar_subquery()
+    of_model = (questions.c.purpose == "train") & (questions.c.model_version > 0)
+    counted = sa.case((of_model, unseen), else_=0).label("unseen_now")
+    found = sa.select(questions, counted).where(where).order_by(questions.c.number).limit(1)
+    return found.with_for_update(skip_locked=True, of=questions)
 
 
 @lru_cache
@@ -133,15 +164,31 @@ class SqlLeasing:
     now: float
     answered: Question | None = None  # answered in this transaction, and not in the table yet
     n_leased: int = 0
+    sent: sa.Row[Any] | None = None  # of an answer: its question and what was kept under its id, where read already
+    closing: str | None = None  # the question that is answered, where that is still to be written down
+    leasing: dict[str, Any] | None = None  # a lease that is still to be written down
+    unseen_by: dict[int, int] = field(default_factory=dict)  # by version of the model, as it was read with a question
+
+    @property
+    def in_one(self) -> bool:
+        """Whether statements are worth putting together."""
+        return self.connection.dialect.name != "sqlite"
 
     def held(self) -> list[Question]:
-        return [rows.question(row, self.study) for row in self.run(_HELD)]
+        if self.closing is None:
+            return [rows.question(row, self.study) for row in self.run(_HELD)]
+        closing, self.closing = self.closing, None
+        return [rows.question(row, self.study) for row in self.run(_CLOSE_AND_HELD, asked=closing)]
 
     def next_open(self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool) -> Question | None:
         if self.answered is not None and not repeats:
             keys = keys | {question_key(self.answered.query, self.answered.kind)}
         row = self.run(_next_open(repeats, copies), purpose=purpose, keys=sorted(keys)).first()
-        return None if row is None else rows.question(row, self.study)
+        if row is None:
+            return None
+        if row.model_version:
+            self.unseen_by[row.model_version] = row.unseen_now
+        return rows.question(row, self.study)
 
     def seen(self) -> set[str]:
         just_now = [] if self.answered is None else [question_key(self.answered.query, self.answered.kind)]
@@ -152,40 +199,77 @@ class SqlLeasing:
             self.connection.execute(_ADD, [rows.question_values(question, self.study_id) for question in new])
 
     def keep_lease(self, question: Question) -> None:
-        times = {"asked": question.id, "since": question.asked_at, "end": question.lease_until}
-        self.run(_LEASE_QUESTION, **times, unseen=question.unseen_answers)
-        self.run(_keep_lease(self.connection.dialect.name), **times)
+        self._write_lease()
+        self.leasing = {
+            "asked": question.id,
+            "since": question.asked_at,
+            "end": question.lease_until,
+            "unseen": question.unseen_answers,
+        }
+        if not self.in_one:
+            self._write_lease()
+
+    def _write_lease(self) -> None:
+        """The lease that waits, by itself."""
+        if self.leasing is not None:
+            self.run(_LEASE_QUESTION, **self.leasing)
+            del self.leasing["unseen"]
+            self.run(_keep_lease(self.connection.dialect.name), **self.leasing)
+            self.leasing = None
 
     def lease_end(self, question_id: str) -> float | None:
         end: float | None = self.run(_LEASE_END, asked=question_id).scalar()
         return end
 
     def answer(self, answer_id: str) -> Answer | None:
+        if self.sent is not None and self.sent.answer_id is not None:
+            return rows.answer(self.sent, "answer_")
+        if self.sent is not None and self.sent.state == "leased" and self.sent.respondent == self.respondent:
+            return None  # what one holds, one has not answered
+        # Rows that are locked are read as they are now, others as they were before the lock was waited for: look again.
         row = self.run(_ANSWER_BY_ID, id=answer_id).first()
         return None if row is None else rows.answer(row)
 
     def question(self, question_id: str) -> tuple[Question, str] | None:
-        row = self.run(_QUESTION_BY_ID, asked=question_id).first()
-        return None if row is None else (rows.question(row, self.study), row.state)
+        row = self.run(_QUESTION_BY_ID, asked=question_id).first() if self.sent is None else self.sent
+        return None if row is None or row.id is None else (rows.question(row, self.study), row.state)
 
     def answers_to(self, question_id: str) -> Iterator[Answer]:
         return (rows.answer(row) for row in self.run(_ANSWERS_TO, asked=question_id))
 
     def close(self, question: Question) -> None:
-        self.run(_CLOSE_QUESTION, asked=question.id)
+        if self.in_one:
+            self.closing = question.id
+        else:
+            self.run(_CLOSE_QUESTION, asked=question.id)
 
     def leave(self) -> None:
-        """Write down where the person now stands."""
-        self.run(_LEAVE, now=self.now, done=self.n_done, practice=self.n_practice, catch=self.n_catch)
+        """Write down where the person now stands, and what is still to be written down."""
+        if self.closing is not None:
+            self.run(_CLOSE_QUESTION, asked=self.closing)
+        where = {"now": self.now, "done": self.n_done, "practice": self.n_practice, "catch": self.n_catch}
+        if self.leasing is None:
+            self.run(_LEAVE, **where)
+        else:
+            self.run(_lease_and_leave(), **self.leasing, **where)
+        self.closing = self.leasing = None
 
     def unseen(self, version: int) -> int:
-        return self.run(_UNSEEN, version=version).scalar() or 0
+        if version not in self.unseen_by:
+            self.unseen_by[version] = self.run(_UNSEEN, version=version).scalar() or 0
+        return self.unseen_by[version]
 
     def run(self, statement: Any, **values: Any) -> sa.CursorResult[Any]:
         """Run a statement for this study and person."""
         given = {"study": self.study_id, "person": self.respondent, **values}
         result: sa.CursorResult[Any] = self.connection.execute(statement, given)
         return result
+
+
+def answering(connection: Connection, study_id: int, answer: Answer) -> sa.Row[Any] | None:
+    """Who answers and the question, both locked, and what was kept under the answer's id; None of an unknown person."""
+    given = {"study": study_id, "person": answer.respondent, "asked": answer.question_id, "id": answer.id}
+    return connection.execute(_PERSON_QUESTION_ANSWER, given).first()
 
 
 def release_lapsed(connection: Connection, study_id: int, now: float) -> int:
