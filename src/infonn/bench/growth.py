@@ -1,8 +1,8 @@
 """`infonn bench growth`: how time and memory grow with items, answers, draws, queries, candidates and people.
 
-Each way to grow is run at several sizes, several times in turn. Growth is the slope of log seconds on log size, by least
-squares, with a 95 % interval: 1 is in proportion, 0 not at all. Seconds are those of this process's processors, so that
-others at work on the machine change little. Memory is what the process itself takes more while it works.
+Each way to grow is run at several sizes, several times in turn. Growth is the slope of log seconds on log size, by
+least squares, with a 95 % interval: 1 is in proportion, 0 not at all. Seconds are those of this process's processors,
+so that others at work on the machine change little. Memory is what the process itself takes more while it works.
 """
 
 from __future__ import annotations

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+ALONE = ("serve", "page", "attack", "growth", "workers")  # measurements that are no rows of the table
 
 
 def register(app: typer.Typer) -> None:
@@ -23,22 +25,23 @@ def bench(
 ) -> None:
     """Measure speed and memory side by side with the plain way to do the same.
 
+    Entries that take over 20 seconds run where they are named: `infonn bench label_pool_10m`.
+
     `infonn bench serve` instead lets a crowd answer at a server on this machine, and `infonn bench page` measures in a
     browser how long it takes from a choice to the next question. `infonn bench attack` lets a stranger do the worst a
-    stranger can meanwhile, and compares how long people wait with and without.
+    stranger can meanwhile, and compares how long people wait with and without. `infonn bench growth` fits how time and
+    memory grow with items, answers, draws, queries, candidates and people; `infonn bench workers` has 50 studies fitted
+    by three workers, one of which is killed. `infonn bench scale` writes docs/scale.md from the files of these.
     """
     import json as writer
 
-    if names in (["serve"], ["page"], ["attack"]):
-        from infonn.bench.attack import bench_attack
-        from infonn.bench.page import bench_page
-        from infonn.bench.serve import bench_serve
+    if names == ["scale"]:
+        from infonn.bench.scale_page import write_scale_page
 
-        if names == ["serve"]:
-            figures = bench_serve(storage, people, seconds, learner=learner)
-        else:
-            figures = bench_page() if names == ["page"] else bench_attack()
-        text = writer.dumps(figures, indent=1)
+        typer.echo(f"Written: {write_scale_page(Path('results/bench'), Path('docs'))}")
+        return
+    if names and len(names) == 1 and names[0] in ALONE:
+        text = writer.dumps(_alone(names[0], storage, people, seconds, learner), indent=1)
         typer.echo(text)
         if json is not None:
             json.write_text(text + "\n")
@@ -79,3 +82,20 @@ def bench(
     for entry in entries:
         if entry.baseline:
             console.print(f"[bold]{entry.name}[/bold] against: {entry.baseline}", highlight=False)
+
+
+def _alone(name: str, storage: str | None, people: int, seconds: float, learner: str) -> Any:
+    """What one of the measurements gives that are no rows of the table."""
+    from infonn.bench.attack import bench_attack
+    from infonn.bench.growth import bench_growth
+    from infonn.bench.page import bench_page
+    from infonn.bench.serve import bench_serve
+    from infonn.bench.workers import bench_workers
+
+    if name == "serve":
+        return bench_serve(storage, people, seconds, learner=learner)
+    if name == "workers":
+        return bench_workers(storage)
+    if name == "growth":
+        return bench_growth()
+    return bench_page() if name == "page" else bench_attack()
