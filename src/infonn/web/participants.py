@@ -170,6 +170,7 @@ def media(
     study: Annotated[LiveStudy, Depends(live_study)],
     index: Annotated[int, Path(ge=0, le=10_000_000)],
     kind: Annotated[str, Path(pattern="^(image|audio)$")],
+    request: Request,
     server: ServerOf,
 ) -> Response:
     """An item's image or sound."""
@@ -179,7 +180,8 @@ def media(
     file = server.storage.file(study.record.name, path) if path else None
     if file is None:
         raise HTTPException(404, f"Item {index} has no {kind}.")
-    return Response(file.data, media_type=file.content_type, headers={"cache-control": "private, max-age=86400"})
+    headers = {"cache-control": "private, max-age=86400"}
+    return server.outgoing.reply(server.client_of(request), file.data, file.content_type, headers)
 
 
 # --- inside ----------------------------------------------------------------------------------------
