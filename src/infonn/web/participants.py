@@ -118,7 +118,12 @@ def questions(
     study: Live,
     session: Visitor,
     server: ServerOf,
-    n: Annotated[int | None, Query(ge=1, le=20, description="How many to hold; by default 1 and the prefetch.")] = None,
+    n: Annotated[
+        int | None,
+        Query(
+            ge=1, le=20, description="How many to hold, up to as many as were answered; by default 1 and the prefetch."
+        ),
+    ] = None,
 ) -> Turn:
     """The questions this person holds, and new ones up to `n`. Asking again gives the same."""
     return _serve(server, study, session, n or 1 + study.people["prefetch"])
@@ -207,7 +212,7 @@ def _serve(server: Server, study: LiveStudy, session: Session, n: int) -> Turn:
     name, person = study.record.name, session.respondent
     serving, done = study.serving, server.storage.n_done(name, person)
     if not done:
-        n, serving = min(n, 1 + study.people["prefetch"]), server.newcomers.serving(name, person, serving)
+        serving = server.newcomers.serving(name, person, serving)
     return _turn(server, study, session, server.storage.serve(name, person, n, serving), done)
 
 
