@@ -310,7 +310,7 @@ def plain_pair(**changes) -> Answered:
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "'=1", "''-x", "'quoted'", "plain", "-"])
-def test_cells_that_a_spreadsheet_would_run_are_text_and_come_back_unchanged(name) -> None:
+def test_low_cells_that_a_spreadsheet_would_run_are_text_and_come_back_unchanged(name) -> None:
     names = [name, "b", "c"]
     options = (Option("b", 1), Option("c", 2))
     pair = Answered(
