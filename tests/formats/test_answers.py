@@ -90,14 +90,12 @@ def test_our_csv_and_json_lines_keep_everything(pairs) -> None:
 
 @given(unique(answered(kinds=("nearest", "label"))))
 def test_our_parquet_keeps_everything(pairs) -> None:
-    pytest.importorskip("pyarrow")
     rows = list(csv.answer_rows(pairs, NAMES, set()))
     assert csv.read_parquet(csv.write_parquet(rows), "s", NAMES) == pairs
 
 
 @given(st.binary(max_size=300) | st.binary(max_size=100).map(lambda middle: b"PAR1" + middle + b"PAR1"))
 def test_any_bytes_are_no_parquet(data) -> None:
-    pytest.importorskip("pyarrow")
     with pytest.raises(DataError, match="cannot be read as Parquet"):
         csv.read_parquet(data, "s", NAMES)
 
@@ -327,8 +325,9 @@ def test_low_cells_that_a_spreadsheet_would_run_are_text_and_come_back_unchanged
 
 def test_low_a_small_parquet_file_of_many_rows_is_refused_before_it_is_read(monkeypatch) -> None:
     """32 KB of equal rows took a minute and 1.5 GB."""
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+    import pyarrow.parquet as parquet
+
     buffer = io.BytesIO()
     parquet.write_table(pyarrow.table({"answer_id": pyarrow.array(["a"]).take(pyarrow.array([0] * 2_000_001))}), buffer)
     monkeypatch.setattr(parquet.ParquetFile, "iter_batches", lambda *_, **__: pytest.fail("it was read"))
