@@ -240,8 +240,9 @@ def all_queries(n_items: int, n_candidates: int) -> IntArray:
 
 def question_keys(queries: IntArray, kind: Kind) -> npt.NDArray[np.uint64]:
     """One number per query, equal where two ask the same: candidate order aside; for a label, the item alone."""
-    columns = queries[:, :1] if kind == "label" else np.hstack([queries[:, :1], np.sort(queries[:, 1:], axis=1)])
-    return row_keys(columns)
+    if kind == "label":
+        return queries[:, 0].astype(np.uint64)
+    return row_keys(np.hstack([queries[:, :1], np.sort(queries[:, 1:], axis=1)]))
 
 
 def question_key(query: Sequence[int], kind: Kind) -> str:
@@ -266,7 +267,10 @@ _PADDING = np.uint64(2**64 - 1)  # -1, seen as an unsigned number
 
 def first_of_each(queries: IntArray, kind: Kind = "nearest") -> IntArray:
     """Rows of different questions, the first of each, in their order."""
-    return np.sort(np.unique(question_keys(queries, kind), return_index=True)[1])
+    keys = question_keys(queries, kind)
+    if (keys[1:] > keys[:-1]).all():  # items to label come in order: millions need no sorting
+        return np.arange(len(keys))
+    return np.sort(np.unique(keys, return_index=True)[1])
 
 
 def not_among(queries: IntArray, asked: IntArray, kind: Kind) -> BoolArray:
