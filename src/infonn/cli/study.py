@@ -27,6 +27,12 @@ class Role(StrEnum):
     reader = "reader"
 
 
+class QuestionKind(StrEnum):
+    nearest = "nearest"
+    ranking = "ranking"
+    odd_one_out = "odd_one_out"
+
+
 class ExportFormat(StrEnum):
     csv = "csv"
     jsonl = "jsonl"
@@ -34,6 +40,8 @@ class ExportFormat(StrEnum):
     salmon = "salmon"
     next = "next"
     cblearn = "cblearn"
+    r = "r"
+    things = "things"
     embedding = "embedding"
     bundle = "bundle"
 
@@ -45,6 +53,7 @@ class ImportFormat(StrEnum):
     salmon = "salmon"
     next = "next"
     cblearn = "cblearn"
+    things = "things"
     bundle = "bundle"
 
 
@@ -82,6 +91,9 @@ def create(
     name: Annotated[str | None, typer.Option(help="What to call the study [default: as in the settings].")] = None,
     settings: Annotated[Path | None, typer.Option(help="A study.toml with more settings.")] = None,
     features: Annotated[Path | None, typer.Option(help="A .npy file, one row per item.")] = None,
+    kind: Annotated[
+        QuestionKind | None, typer.Option(help="What is asked: the nearest, a ranking, or the odd one of three.")
+    ] = None,
     candidates: Annotated[int | None, typer.Option(help="Candidates in a question.", min=2)] = None,
     answers: Annotated[int | None, typer.Option(help="Answers the study is meant to have.", min=1)] = None,
     at_random: Annotated[
@@ -101,6 +113,7 @@ def create(
     spec = read_spec(settings) if settings is not None else {}
     given = {
         ("study", "name"): name,
+        ("queries", "kind"): None if kind is None else kind.value,
         ("queries", "candidates"): candidates,
         ("budget", "answers"): answers,
         ("people", "at_random"): at_random,

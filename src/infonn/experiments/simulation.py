@@ -159,7 +159,8 @@ def _replay(data: NamedData, full: Mapping[str, Any], settings: Mapping[str, Any
     n_pool = min(full["queries"]["pool_size"], len(questions) // 2)
     held_out = questions[order[n_pool : n_pool + N_TEST]]
     oracle = ReplayOracle(recorded, full["study"]["seed"])
-    triplets = split_into_triplets(Answers(held_out, oracle.answer(held_out, default_rng(0))))
+    answers = Answers(held_out, oracle.answer(held_out, default_rng(0)), data.recorded.kind)
+    triplets = split_into_triplets(answers)
     measures = {"triplet_accuracy": TripletAccuracy(triplets)}
     return World(data.items, oracle, measures, pool=questions[order[:n_pool]])
 

@@ -11,7 +11,7 @@ from pydantic import StringConstraints, TypeAdapter, ValidationError
 from infonn.contracts.storage import Answered, LiveStorage
 from infonn.datasets.items import ItemSet
 from infonn.errors import DataError, StudyError, unknown_name
-from infonn.formats import bundle, cblearn, next, salmon
+from infonn.formats import bundle, cblearn, next, r, salmon, things
 from infonn.formats.csv import (
     answer_rows,
     read_csv,
@@ -27,7 +27,7 @@ from infonn.specs.build import new_record
 from infonn.specs.settings import check_spec
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")]
-ExportFormat = Literal["csv", "jsonl", "parquet", "salmon", "next", "cblearn"]
+ExportFormat = Literal["csv", "jsonl", "parquet", "salmon", "next", "cblearn", "r", "things"]
 
 
 def exported(storage: LiveStorage, record: StudyRecord, format: str) -> tuple[bytes, str, str]:
@@ -48,6 +48,10 @@ def exported(storage: LiveStorage, record: StudyRecord, format: str) -> tuple[by
         return next.write(answered, names, record.name).encode(), "text/csv; charset=utf-8", "-next.csv"
     if format == "cblearn":
         return cblearn.write(answered, names), "application/octet-stream", "-cblearn.npz"
+    if format == "r":
+        return r.write(answered, names).encode(), "text/csv; charset=utf-8", "-r.csv"
+    if format == "things":
+        return things.write(answered).encode(), "text/plain; charset=utf-8", "-things.txt"
     raise unknown_name("Format", format, get_args(ExportFormat))
 
 
@@ -55,6 +59,7 @@ def imported(storage: LiveStorage, record: StudyRecord, data: bytes, format: str
     """Answers read and answers new."""
     names = [item.name for item in storage.items(record.name)]
     of_text = {"csv": read_csv, "jsonl": read_json_lines, "salmon": salmon.read, "next": next.read}
+    of_text["things"] = things.read
     of_bytes = {"cblearn": cblearn.read, "parquet": read_parquet}
     if format in of_text:
         answered = of_text[format](_text(data), record.name, names)

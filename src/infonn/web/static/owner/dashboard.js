@@ -18,6 +18,7 @@ const EXPORTS = [
   ["Salmon", "export?format=salmon"],
   ["NEXT", "export?format=next"],
   ["cblearn", "export?format=cblearn"],
+  ["R", "export?format=r"],
 ];
 
 const { name } = pageData();

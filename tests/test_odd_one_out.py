@@ -1,12 +1,19 @@
 """Which of three is the odd one: against a plain count of pairs."""
 
 import itertools
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from infonn.maths.odd_one_out import odd_log_probs, opposite_squared_distances
-from infonn.maths.responses import ResponseSettings
+from infonn.beliefs import Belief
+from infonn.contracts.loop import Situation
+from infonn.maths.distances import opposite_squared_distances, option_squared_distances
+from infonn.maths.responses import ResponseSettings, option_log_probs
+from infonn.queries import no_answers
+from infonn.selection.criteria import Information
+from infonn.selection.predictions import BestDraws
 
 SETTINGS = ResponseSettings(mu=0.3, sharpness=1.7, lapse=0.1)
 
@@ -25,10 +32,35 @@ def by_hand(points: np.ndarray, triple: list[int], settings: ResponseSettings) -
 def test_probabilities_are_the_shares_of_the_pairs(rng: np.random.Generator) -> None:
     points = rng.standard_normal((7, 3))
     triples = np.array(list(itertools.combinations(range(7), 3)))
-    found = np.exp(odd_log_probs(opposite_squared_distances(points, triples), SETTINGS))
+    found = np.exp(option_log_probs(option_squared_distances(points, triples, "odd_one_out"), SETTINGS, "odd_one_out"))
     expected = [by_hand(points, triple, SETTINGS) for triple in triples.tolist()]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     np.testing.assert_allclose(found.sum(axis=1), 1)
+
+
+def test_tensors_give_the_same_and_a_gradient(rng: np.random.Generator) -> None:
+    torch = pytest.importorskip("torch")
+    points, triples = rng.standard_normal((6, 2)), np.array([[0, 1, 2], [5, 3, 1]])
+    leaf = torch.tensor(points, requires_grad=True)
+    squared = option_squared_distances(leaf, torch.tensor(triples), "odd_one_out")
+    np.testing.assert_allclose(squared.detach().numpy(), opposite_squared_distances(points, triples))
+    squared.sum().backward()
+    assert (leaf.grad[4] == 0).all()
+    assert (leaf.grad[[0, 1, 2, 3, 5]] != 0).all()
+
+
+def test_information_is_what_a_count_over_draws_and_options_gives(rng: np.random.Generator) -> None:
+    """Entropy of the mean answer less the mean entropy, option by option and draw by draw, with no array in sight."""
+    draws = rng.standard_normal((20, 6, 2))
+    triples = np.array(list(itertools.combinations(range(6), 3)), np.int32)
+    belief = Belief(draws.mean(axis=0), draws, response=SETTINGS)
+    situation = Situation(triples, belief, no_answers(2, "odd_one_out"))
+    situation = replace(situation, predict=BestDraws()(situation, rng))
+    for triple, nats in zip(triples.tolist(), Information()(triples, situation, rng)):
+        by_draw = [by_hand(draw, triple, SETTINGS) for draw in draws]
+        mean = [sum(probs[k] for probs in by_draw) / len(by_draw) for k in range(3)]
+        noise = -sum(p * math.log(p) for probs in by_draw for p in probs) / len(by_draw)
+        assert nats == pytest.approx(-sum(p * math.log(p) for p in mean) - noise, abs=1e-12)
 
 
 def test_answers_drawn_by_choosing_a_pair_have_these_probabilities(rng: np.random.Generator) -> None:
@@ -42,13 +74,13 @@ def test_answers_drawn_by_choosing_a_pair_have_these_probabilities(rng: np.rando
     said = (np.array(logs) + rng.gumbel(size=(40_000, 3))).argmax(axis=1)  # the pair without item k names k
     shares = np.bincount(said, minlength=3) / len(said)
     opposite = opposite_squared_distances(points, np.array([[0, 1, 2]]))
-    np.testing.assert_allclose(np.exp(odd_log_probs(opposite, settings))[0], shares, atol=0.0125)
+    np.testing.assert_allclose(np.exp(option_log_probs(opposite, settings, "odd_one_out"))[0], shares, atol=0.0125)
 
 
 def test_an_order_of_the_three_changes_nothing_but_the_order(rng: np.random.Generator) -> None:
     points = rng.standard_normal((3, 2))
     orders = np.array(list(itertools.permutations(range(3))))
-    probs = np.exp(odd_log_probs(opposite_squared_distances(points, orders), SETTINGS))
+    probs = np.exp(option_log_probs(opposite_squared_distances(points, orders), SETTINGS, "odd_one_out"))
     for order, row in zip(orders, probs):
         np.testing.assert_allclose(row, probs[0][order])
 
@@ -65,4 +97,6 @@ def test_draws_of_an_embedding_come_first(rng: np.random.Generator) -> None:
 def test_an_item_far_away_is_the_odd_one() -> None:
     points = np.array([[0.0], [0.1], [50.0]])
     opposite = opposite_squared_distances(points, np.array([[0, 1, 2]]))
-    assert np.exp(odd_log_probs(opposite, ResponseSettings(mu=0.01)))[0, 2] == pytest.approx(1, abs=1e-3)
+    assert np.exp(option_log_probs(opposite, ResponseSettings(mu=0.01), "odd_one_out"))[0, 2] == pytest.approx(
+        1, abs=1e-3
+    )
