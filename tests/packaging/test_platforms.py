@@ -18,9 +18,8 @@ from pathlib import Path
 import numpy as np
 from infonn import create_study, load_items
 from infonn.oracles.distances import DistanceOracle
-from infonn.plots.study_page import write_study_page
 from infonn.specs.settings import read_spec
-from infonn.web.pages import texts_in
+from infonn.web.pages import texts_of
 
 Path("items.csv").write_text("name\\nKäse\\nBrot\\nSoße\\nEi\\n", encoding="utf-8")
 Path("study.toml").write_text('[study]\\nname = "Küche"\\n', encoding="utf-8")
@@ -29,7 +28,7 @@ for storage in ("sqlite:///kitchen.db", "jsonl:///kitchen.jsonl"):
     study = create_study(load_items("items.csv"), candidates=2, learner="mds", first=3, storage=storage, name="Küche")
     list(study.run(DistanceOracle(np.arange(4.0)[:, None]), rounds=1, size=2))
     assert "Soße" in study.item_names
-assert "ü" in texts_in("de")["skip"]
+assert "ü" in texts_of("de")["skip"]
 """
 
 
