@@ -7,13 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from infonn import create_study
 from infonn.beliefs import Belief
 from infonn.contracts.loop import Situation
+from infonn.errors import InvalidQueryError
+from infonn.maths.accuracy import triplet_accuracy
 from infonn.maths.distances import opposite_squared_distances, option_squared_distances
+from infonn.maths.information import mutual_information
 from infonn.maths.responses import ResponseSettings, option_log_probs
-from infonn.queries import no_answers
+from infonn.oracles.distances import DistanceOracle
+from infonn.queries import all_queries, no_answers, split_into_triplets
 from infonn.selection.criteria import Information
 from infonn.selection.predictions import BestDraws
+from infonn.selection.strategies import info_nn
+from infonn.specs.settings import check_spec
 
 SETTINGS = ResponseSettings(mu=0.3, sharpness=1.7, lapse=0.1)
 
@@ -94,9 +101,54 @@ def test_draws_of_an_embedding_come_first(rng: np.random.Generator) -> None:
         np.testing.assert_allclose(found[draw], opposite_squared_distances(draws[draw], triples))
 
 
+def test_a_table_of_all_pairs_changes_nothing(rng: np.random.Generator) -> None:
+    draws, triples = rng.standard_normal((4, 6, 2)), all_queries(6, 2, "odd_one_out")
+    many = np.concatenate([triples] * 3)  # more rows than pairs of items
+    np.testing.assert_array_equal(
+        opposite_squared_distances(draws, many),
+        np.concatenate([opposite_squared_distances(draws, triples)] * 3, axis=1),
+    )
+
+
 def test_an_item_far_away_is_the_odd_one() -> None:
     points = np.array([[0.0], [0.1], [50.0]])
     opposite = opposite_squared_distances(points, np.array([[0, 1, 2]]))
     assert np.exp(option_log_probs(opposite, ResponseSettings(mu=0.01), "odd_one_out"))[0, 2] == pytest.approx(
         1, abs=1e-3
     )
+
+
+# --- as a study ----------------------------------------------------------------------------------------------
+
+
+def test_a_study_asks_for_the_odd_one_and_learns_a_line() -> None:
+    places = np.arange(9.0)[:, None] ** 1.3  # no two pairs are equally far apart
+    learner = {"name": "posterior", "dims": 1, "n_chains": 16, "leaps": 4}
+    study = create_study([f"item {i}" for i in range(9)], kind="odd_one_out", learner=learner, first=15, seed=2)
+    assert study.candidates == 2
+    rounds = list(study.run(DistanceOracle(places, "odd_one_out"), rounds=3, size=10))
+    assert rounds[-1].n_answers == 45
+    questions = study.storage.questions(study.name)
+    assert len({frozenset(question.query) for question in questions}) == 45  # of 84 triples, none twice
+    assert all(tuple(option.item for option in question.options) == question.query for question in questions)
+    assert triplet_accuracy(study.belief().embedding, split_into_triplets(study.answers())) > 0.9
+
+
+def test_chosen_odd_ones_tell_more_than_drawn_ones() -> None:
+    """The best of a pool by Info-NN have more nats under the belief that chose them than the pool has on average."""
+    rng = np.random.default_rng(1)
+    belief = Belief(rng.standard_normal((12, 2)), rng.standard_normal((30, 12, 2)), response=SETTINGS)
+    pool = all_queries(12, 2, "odd_one_out")
+    queries, scores = info_nn().choose(Situation(pool, belief, no_answers(2, "odd_one_out")), 1, rng)
+    predict = BestDraws()(Situation(pool, belief, no_answers(2, "odd_one_out")), rng)
+    nats = mutual_information(predict(pool))
+    assert scores[0] == pytest.approx(nats.max())
+    assert len(queries) == 1
+
+
+def test_settings_need_no_candidates_and_refuse_wrong_ones() -> None:
+    assert check_spec({"queries": {"kind": "odd_one_out"}})["queries"]["candidates"] == 2
+    with pytest.raises(InvalidQueryError, match="among 3 items"):
+        create_study(["a", "b", "c", "d", "e"], kind="odd_one_out", candidates=4)
+    with pytest.raises(InvalidQueryError, match="at least 3 items"):
+        create_study(["a", "b"], kind="odd_one_out")

@@ -24,7 +24,7 @@ with style():
     for item, place in zip(nearest, belief.embedding[nearest, :2]):
         axes.annotate(food.names[item], place, xytext=(5, 3), textcoords="offset points", fontsize=8)
     axes.scatter(*sorbet[:2], s=90, marker="*", color=COLOURS[0])
-    axes.annotate("mango sorbet", sorbet[:2], xytext=(7, -11), textcoords="offset points", color=COLOURS[0])
+    axes.annotate("mango sorbet", sorbet[:2], xytext=(9, -22), textcoords="offset points", color=COLOURS[0])
     axes.set_axis_off()
     figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "new_dish.png", dpi=100)
 print("nearest to a mango sorbet:", ", ".join(food.names[item] for item in nearest[:3]))

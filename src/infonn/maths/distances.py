@@ -27,12 +27,19 @@ def option_squared_distances(embedding: Array, queries: Array, kind: Kind) -> Ar
 
 
 def opposite_squared_distances(embedding: Array, triples: Array) -> Array:
-    """Between the two others, for each of three items: (..., items, dims), (n, 3) -> (..., n, 3)."""
-    first, second = ([others[place] for others in _OTHERS] for place in (0, 1))
-    corners = (
-        _torch_rows(embedding, triples) if is_torch(embedding) else embedding[..., triples, :]
-    )  # (..., n, 3, dims)
-    return ((corners[..., first, :] - corners[..., second, :]) ** 2).sum(-1)
+    """Between the two others, for each of three items: (..., items, dims), (n, 3) -> (..., n, 3).
+
+    As `query_squared_distances`: for numpy and torch, by a table of all pairs where items are few.
+    """
+    if is_torch(embedding):
+        first, second = ([others[place] for others in _OTHERS] for place in (0, 1))
+        corners = _torch_rows(embedding, triples)  # (..., n, 3, dims)
+        return (corners[..., first, :] - corners[..., second, :]).square().sum(-1)
+    pairs = [(triples[:, i], triples[:, j]) for i, j in _OTHERS]
+    if embedding.shape[-2] ** 2 <= len(triples):
+        table = ((embedding[..., :, None, :] - embedding[..., None, :, :]) ** 2).sum(-1)
+        return np.stack([table[..., i, j] for i, j in pairs], axis=-1)
+    return np.stack([((embedding[..., i, :] - embedding[..., j, :]) ** 2).sum(-1) for i, j in pairs], axis=-1)
 
 
 def query_squared_distances(embedding: Array, queries: Array) -> Array:
