@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from infonn import create_study
 from infonn.beliefs import Belief
@@ -46,7 +47,7 @@ def test_probabilities_are_the_shares_of_the_pairs(rng: np.random.Generator) -> 
 
 
 def test_tensors_give_the_same_and_a_gradient(rng: np.random.Generator) -> None:
-    torch = pytest.importorskip("torch")
+
     points, triples = rng.standard_normal((6, 2)), np.array([[0, 1, 2], [5, 3, 1]])
     leaf = torch.tensor(points, requires_grad=True)
     squared = option_squared_distances(leaf, torch.tensor(triples), "odd_one_out")

@@ -71,7 +71,8 @@ def test_an_odd_one_chooses_the_pair_of_the_others() -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("kind", ["nearest", "ranking", "odd_one_out"])
 def test_the_kernel_gives_the_plain_density_and_autograds_gradient(layout: Layout, kind: str) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     answers, features, parameters, mean, sd = case(layout, kind)
     choices = choices_of(answers)
     value, gradient = kernels.density(

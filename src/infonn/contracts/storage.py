@@ -52,6 +52,7 @@ class Serving:
     overlap: int = 1  # people who are asked the same query
     repeats: bool = False  # whether one person may be asked the same query again
     per_person: int | None = None
+    ahead: int | None = None  # questions that a person may hold before having answered as many; None for any number
     practice: tuple[Question, ...] = ()
     catch: Mapping[int, Question] = field(default_factory=dict)  # position in a person's sequence -> question
     draw: Callable[[Purpose], Iterator[Question]] | None = None

@@ -144,6 +144,7 @@ def serving_of(
         overlap=people["overlap"],
         repeats=people["repeats"],
         per_person=people["per_person"] or None,
+        ahead=1 + people["prefetch"],
         practice=tuple(fixed(entry, "practice") for entry in people["practice"]),
         catch={int(entry["position"]): fixed(entry, "catch") for entry in people["catch"]},
         draw=draw,

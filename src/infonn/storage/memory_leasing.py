@@ -112,6 +112,7 @@ class MemoryLeasing:
         return sorted(mine, key=lambda question: question.asked_at or 0.0)
 
     def next_open(self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool) -> Question | None:
+        random_again = None
         for question_id in self.stored.waiting:
             question = self.stored.questions[question_id]
             if self.stored.states[question_id] != "open" or question.purpose != purpose:
@@ -120,9 +121,12 @@ class MemoryLeasing:
                 continue
             key = question_key(question.query, question.kind)
             known = self._answered(question_id) if repeats else key in self.seen()
-            if key not in keys and not known:
+            if key in keys or known:
+                continue
+            if question.asked_at is None or question.strategy_used != "random":
                 return question
-        return None
+            random_again = random_again or question
+        return random_again
 
     def _answered(self, question_id: str) -> bool:
         return any(answer.respondent == self.respondent for answer in self.answers_to(question_id))

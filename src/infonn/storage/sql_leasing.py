@@ -100,11 +100,13 @@ _ANSWERS_TO = sa.select(answers).where(
 
 
 @lru_cache
-def _next_open(repeats: bool, copies: bool) -> sa.Select[Any]:
+def _next_open(repeats: bool, copies: bool, random_again: bool) -> sa.Select[Any]:
     where = _OF_STUDY & (questions.c.state == "open") & (questions.c.purpose == bindparam("purpose"))
     where &= questions.c.query_key.not_in(bindparam("keys", expanding=True))
     if copies:
         where &= questions.c.copy_of.is_not(None)
+    if not random_again:
+        where &= questions.c.asked_at.is_(None) | (questions.c.strategy_used != "random")
     same_query, same_question = answers.c.query_key == questions.c.query_key, answers.c.question_id == questions.c.id
     where &= ~sa.exists().where(_ANSWERED & (same_question if repeats else same_query))
     found = sa.select(questions).where(where).order_by(questions.c.number).limit(1)
@@ -140,8 +142,11 @@ class SqlLeasing:
     def next_open(self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool) -> Question | None:
         if self.answered is not None and not repeats:
             keys = keys | {question_key(self.answered.query, self.answered.kind)}
-        row = self.run(_next_open(repeats, copies), purpose=purpose, keys=sorted(keys)).first()
-        return None if row is None else rows.question(row, self.study)
+        for random_again in (False, True):
+            row = self.run(_next_open(repeats, copies, random_again), purpose=purpose, keys=sorted(keys)).first()
+            if row is not None:
+                return rows.question(row, self.study)
+        return None
 
     def seen(self) -> set[str]:
         just_now = [] if self.answered is None else [question_key(self.answered.query, self.answered.kind)]
