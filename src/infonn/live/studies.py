@@ -15,7 +15,7 @@ from infonn.beliefs import Examples
 from infonn.contracts.loop import Task
 from infonn.contracts.storage import LiveStorage, Serving
 from infonn.errors import DataError
-from infonn.queries import padded_queries
+from infonn.queries import Kind, padded_queries
 from infonn.records import Item, Purpose, Question, StudyRecord
 from infonn.specs.build import build_task
 from infonn.specs.settings import check_spec
@@ -133,7 +133,8 @@ def serving_of(
                     yield _question(record, spec, items, task, query, purpose, examples, **used)
 
     def fixed(entry: Mapping[str, Any], purpose: Purpose) -> Question:
-        question = _question(record, spec, items, task, _named_query(entry, items), purpose)
+        query = _named_query(entry, items, spec["queries"]["kind"])
+        question = _question(record, spec, items, task, query, purpose)
         return replace(question, expected=_expected(entry, question))
 
     return Serving(
@@ -188,14 +189,19 @@ def _question(
     )
 
 
-def _named_query(entry: Any, items: Sequence[Item]) -> tuple[int, ...]:
+def _named_query(entry: Any, items: Sequence[Item], kind: Kind) -> tuple[int, ...]:
     """A practice or catch question of the [people] table, written with item names; a label needs no candidates."""
-    shape = "{reference = 'a', candidates = ['b', 'c', 'd'], expected = 'b'}"
-    if not isinstance(entry, Mapping) or not {"reference", "expected"} <= set(entry):
+    shape, needed = "{reference = 'a', candidates = ['b', 'c', 'd'], expected = 'b'}", {"reference", "expected"}
+    if kind == "odd_one_out":
+        shape, needed = "{candidates = ['a', 'b', 'c'], expected = 'c'}", {"candidates", "expected"}
+    if not isinstance(entry, Mapping) or not needed <= set(entry) or (kind == "odd_one_out" and "reference" in entry):
         raise DataError(f"Practice and catch questions are written as {shape}; one is {entry!r}.")
     index = {item.name: i for i, item in enumerate(items)}
     candidates = entry.get("candidates", [])
-    names = [entry["reference"], *(candidates if isinstance(candidates, list) else [])]
+    names = [entry["reference"]] if "reference" in entry else []
+    names += candidates if isinstance(candidates, list) else []
+    if kind == "odd_one_out" and len(names) != 3:
+        raise DataError(f"The odd one is asked for among 3 items, as in {shape}; one question is {entry!r}.")
     for name in names:
         if not isinstance(name, str) or name not in index:
             raise DataError(f'A practice or catch question names "{name}", which is no item of this study.')
@@ -205,7 +211,7 @@ def _named_query(entry: Any, items: Sequence[Item]) -> tuple[int, ...]:
 
 
 def _expected(entry: Mapping[str, Any], question: Question) -> int:
-    """The option that is right: a candidate, a class, or for a ranking all candidates, as in "b > c > d"."""
+    """The option that is right: an item, a class, or for a ranking all candidates, as in "b > c > d"."""
     labels = [option.label for option in question.options]
     if entry["expected"] not in labels:
         known = ", ".join(labels[:6]) or "none, as it has no candidates"

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from infonn.errors import DataError, unknown_name
-from infonn.queries import Kind
+from infonn.queries import ODD_CANDIDATES, Kind
 from infonn.specs.registry import by_present_names
 
 LARGEST = 2**63 - 1  # for a column of the database
@@ -62,7 +62,7 @@ class ItemsTable(BaseModel):
 
 
 class QueriesTable(_Table):
-    candidates: int = 3
+    candidates: int = 3  # beside the reference; where the odd one of three is asked for, beside any one of them: 2
     kind: Kind = "nearest"
     first: Whole = 20
     pool_size: Positive = 20_000
@@ -102,7 +102,7 @@ class PeopleTable(_Table):
     per_person: Annotated[int, Field(ge=0, le=100_000)] = 0  # questions for each person; 0 for no limit
     lease_s: Annotated[float, Field(ge=1, le=30 * 86_400)] = 600.0  # then a question goes to somebody else
     prefetch: Annotated[int, Field(ge=0, le=10)] = 2  # questions a page holds beside the one on the screen
-    practice: list[Any] = []  # {reference, candidates, expected}, by item name
+    practice: list[Any] = []  # {reference, candidates, expected}, by item name; an odd one has no reference
     catch: list[Any] = []  # {position, reference, candidates, expected}
     completion_code: str = ""
     completion_url: str = ""
@@ -168,6 +168,8 @@ def check_settings(spec: Mapping[str, Any]) -> Settings:
             given[part] = by_present_names(given[part])
     if isinstance(study := given.get("study"), dict) and study.get("task") == "labels":
         given["queries"] = {**_as_table(given.get("queries", {}), "queries"), "kind": "label"}
+    if isinstance(queries := given.get("queries"), dict) and queries.get("kind") == "odd_one_out":
+        given["queries"] = {"candidates": ODD_CANDIDATES, **queries}
     try:
         settings = Settings.model_validate(given)
     except ValidationError as error:

@@ -11,7 +11,7 @@ let looking = Promise.resolve(); // until the files chosen last were looked at
 const sentences = (place, all) => $(place).replaceChildren(...all.map((text) => h("li", {}, text)));
 const value = (id) => $(`#${id}`).value.trim();
 const number = (id) => Number(value(id));
-const task = () => $("input[name=task]:checked").value;
+const asked = () => $("input[name=task]:checked").value; // similarity, odd_one_out, labels
 
 function take(list) {
   looking = looking.catch(() => {}).then(() => describe(list));
@@ -38,7 +38,7 @@ function suggestion() {
 }
 
 function settings() {
-  const labels = task() === "labels";
+  const labels = asked() === "labels";
   const people = {
     title: value("title"),
     question: value("question"),
@@ -52,9 +52,9 @@ function settings() {
     completion_code: value("code"),
     completion_url: value("url"),
   };
-  const queries = { candidates: number("candidates") };
+  const queries = asked() === "odd_one_out" ? { kind: "odd_one_out" } : { candidates: number("candidates") };
   if (labels) queries.classes = value("classes").split(/[\n,]+/).map((name) => name.trim()).filter(Boolean);
-  return { study: { name: value("name"), task: task() }, queries, budget: { answers: number("answers") }, people };
+  return { study: { name: value("name"), task: labels ? "labels" : "similarity" }, queries, budget: { answers: number("answers") }, people };
 }
 
 /** What the form lacks, in words. */
@@ -67,7 +67,7 @@ function lacks() {
     const label = $(`label[for=${field.id}]`)?.firstChild.textContent.trim() ?? field.id;
     missing.push(field.id === "name" && field.value ? "The name may have letters, digits, spaces, “-”, “_” and “.”, and begins with a letter or digit." : `${label}: ${field.validationMessage}`);
   }
-  if (task() === "labels" && settings().queries.classes.length < 2) missing.push("Name at least two classes.");
+  if (asked() === "labels" && settings().queries.classes.length < 2) missing.push("Name at least two classes.");
   return missing;
 }
 
@@ -111,7 +111,10 @@ drop.addEventListener("drop", async (event) => {
   take(await dropped(event.dataTransfer));
 });
 for (const radio of document.querySelectorAll("input[name=task]")) {
-  radio.addEventListener("change", () => ($("#classes-field").hidden = task() !== "labels"));
+  radio.addEventListener("change", () => {
+    $("#classes-field").hidden = asked() !== "labels";
+    $("#candidates-field").hidden = asked() === "odd_one_out";
+  });
 }
 $("#new").addEventListener("submit", create);
 $("#copy").addEventListener("click", (event) => copy($("#link").textContent, event.target));
