@@ -411,7 +411,9 @@ def test_catch_questions_of_a_list_come_once_in_every_so_many(live, clock) -> No
 
 def test_too_many_wrong_catch_answers_end_the_questions_and_undo_takes_one_back(live) -> None:
     live.add_questions("s", [question(i) for i in range(9)])
-    catch = {place: question(60 + place, query=(1, 60 + place, 50, 51), purpose="catch", expected=2) for place in (0, 1)}
+    catch = {
+        place: question(60 + place, query=(1, 60 + place, 50, 51), purpose="catch", expected=2) for place in (0, 1)
+    }
     serving = Serving(60, catch=catch, most_wrong=2)
     served = live.serve("s", "anna", 1, serving)
     _, served, _ = live.exchange("s", answer(served[0].id, response=1), 1, serving)
@@ -481,7 +483,8 @@ def test_what_people_say_about_themselves_is_kept_and_goes_with_them(live) -> No
 def test_a_study_pauses_and_goes_on(live) -> None:
     assert not live.study("s").paused
     assert live.change_study("s", paused=True).paused
-    assert live.study("s").paused and not live.study("s").archived
+    assert live.study("s").paused
+    assert not live.study("s").archived
     assert not live.change_study("s", paused=False).paused
 
 

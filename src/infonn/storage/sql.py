@@ -121,7 +121,9 @@ class SqlStorage:
         check_study(record, items)
         if features is not None:
             files = [*files, ItemFile(_FEATURES, "application/octet-stream", rows.pack_array(features))]
-        values = {name: getattr(record, name) for name in ("name", "key", "seed", "archived", "retention_days", "paused")}
+        values = {
+            name: getattr(record, name) for name in ("name", "key", "seed", "archived", "retention_days", "paused")
+        }
         values |= {"spec": dict(record.spec), "created_at": record.created_at or self._clock()}
         with self.database.write() as connection:
             new = self._insert(studies).values(**values, **self._new_id(connection), n_answers=0, n_changes=0)
