@@ -6,6 +6,7 @@ import getpass
 import json
 import sys
 import time
+from datetime import date
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -308,7 +309,7 @@ def _changes_of(words: list[str]) -> dict[str, dict[str, Any]]:
                 given = tomllib.loads(f"value = {value}")["value"]
             except tomllib.TOMLDecodeError:
                 given = value
-        tables.setdefault(table or "people", {})[inner] = given
+        tables.setdefault(table or "people", {})[inner] = given.isoformat() if isinstance(given, date) else given
     return tables
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -259,10 +259,16 @@ def check_settings(spec: Mapping[str, Any]) -> Settings:
 
 
 def _plain(values: Any) -> Any:
-    """Numbers of numpy, from a script, as Python's own."""
+    """Numbers of numpy, from a script, as Python's own; days and times of TOML as text."""
     if not isinstance(values, Mapping):
         return values
-    return {key: value.item() if isinstance(value, np.generic) else value for key, value in values.items()}
+    return {key: _plain_value(value) for key, value in values.items()}
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return value.isoformat() if isinstance(value, date) else value  # a datetime is a date
 
 
 def _as_table(values: Any, table: str) -> dict[str, Any]:

@@ -110,13 +110,25 @@ def tokens(request: Request, server: ServerOf) -> Response:
 @router.get("/new")
 def new_study(request: Request, server: ServerOf) -> Response:
     """Create a study from files."""
-    return _stranger(request, server) or _page("new.html", languages=languages())
+    return _stranger(request, server) or _page("new.html", languages=languages(), making=True)
 
 
 @router.get("/studies/{name}")
 def dashboard(name: str, request: Request, server: ServerOf) -> Response:
     """One study, live."""
     return _stranger(request, server, name) or _dashboard(name, server)
+
+
+@router.get("/studies/{name}/edit")
+def edit(name: str, request: Request, server: ServerOf) -> Response:
+    """Change what people see, how much they are asked, and when it ends."""
+    if (stranger := _stranger(request, server, name)) is not None:
+        return stranger
+    try:
+        record = server.storage.study(name)
+    except StudyError:
+        return _message("en", "not_found", 404)
+    return _page("edit.html", name=record.name, page={"name": record.name}, languages=languages(), making=False)
 
 
 @router.get("/studies/{name}/preview")
