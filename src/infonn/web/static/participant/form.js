@@ -8,6 +8,7 @@ export function showForm(form, fields, texts, send) {
   const button = h("button", { class: "main" }, texts.form_send);
   const rows = fields.map((field) => row(field, texts));
   form.replaceChildren(...rows.map(({ node }) => node), problem, h("p", {}, button));
+  form.oninput = () => (problem.textContent = "");
   form.onsubmit = async (event) => {
     event.preventDefault();
     const missing = rows.filter(({ field, read, valid }) => !valid() || (field.required && isEmpty(read())));
