@@ -61,6 +61,14 @@ class TrainingError(InfonnError):
     """A model that could not be trained; the answers it was given are kept."""
 
 
+class TrialError(InfonnError):
+    """A trial of an experiment that failed; the message names its seed."""
+
+
+class EngineError(InfonnError):
+    """Workers that cannot be had, or that died over their work."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
     """An error that lists the known names and points at the near miss."""
     names = sorted(known)

@@ -49,12 +49,22 @@ def test_11_a_reload_with_an_unknown_session_keeps_unsent_answers(site: Site, ne
 
 
 @pytest.mark.parametrize(
-    "next", ["//127.0.0.2/x", "/%09/127.0.0.2/x", "/%5C127.0.0.2", "https://127.0.0.2", "javascript:0"]
+    ("next", "leads_to"),
+    [
+        ("//127.0.0.2/x", "/studies"),
+        ("/%09/127.0.0.2/x", "/studies"),
+        ("/%5C127.0.0.2", "/studies"),
+        ("https://127.0.0.2", "/studies"),
+        ("javascript:0", "/studies"),
+        ("/..//127.0.0.2/x", "//127.0.0.2/x"),  # a path of this site, which says by itself another one
+        ("/.//127.0.0.2/x", "//127.0.0.2/x"),
+        ("/tokens", "/tokens"),
+    ],
 )
-def test_low_a_login_leads_to_this_site_alone(site: Site, new_page, next) -> None:
+def test_low_a_login_leads_to_this_site_alone(site: Site, new_page, next, leads_to) -> None:
     page = new_page()
     page.goto(f"{site.url}/login?next={next}#token={site.token}")
-    page.wait_for_url(f"{site.url}/studies")
+    page.wait_for_url(f"{site.url}{leads_to}")
 
 
 def test_a_token_is_made_for_somebody_and_ended_on_the_page(site: Site, new_page, picture) -> None:

@@ -235,6 +235,29 @@ def test_a_lapsed_lease_counts_as_open_everywhere(live, clock) -> None:
         assert len(live.questions("s", "leased")) == 3 - n_open
 
 
+def test_point_8_random_questions_that_nobody_answered_come_after_chosen_ones(live, clock) -> None:
+    """Strangers who only knock are dealt random questions; when those lapse, others still get what was chosen."""
+    drawn = iter([question(i, strategy_used="random") for i in range(3)])
+    at_random = Serving(60, at_random=1.0, draw=lambda _: drawn)
+    assert ids(live.serve("s", "stranger", 3, at_random)) == ["q0", "q1", "q2"]
+    live.add_questions("s", [question(i, strategy_used="info_nn") for i in (3, 4)])
+    clock.now += 61
+    assert ids(live.serve("s", "anna", 1, Serving(60))) == ["q3"]
+    clock.now += 61
+    assert ids(live.serve("s", "bert", 3, Serving(60))) == ["q3", "q4", "q0"]  # before anything is drawn
+
+
+def test_point_8_nobody_holds_many_questions_before_having_answered_as_many(live) -> None:
+    live.add_questions("s", [question(i) for i in range(12)])
+    serving = Serving(60, ahead=2)
+    assert ids(live.serve("s", "anna", 20, serving)) == ["q0", "q1"]
+    held = []
+    for number in range(4):
+        _, held, _ = live.exchange("s", answer(f"q{number}"), 20, serving)
+    assert len(held) == 4
+    assert len(live.serve("s", "bert", 20, serving)) == 2
+
+
 def test_nobody_is_asked_the_same_query_twice(storage) -> None:
     storage.add_questions("s", [question(0), question(1, query=(0, 3, 2, 1)), question(2)])
     assert ids(storage.take("s", "anna", 3, 60)) == ["q0", "q2"]

@@ -64,7 +64,8 @@ def test_a_ranking_becomes_its_order() -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("kind", ["nearest", "ranking"])
 def test_the_kernel_gives_the_plain_density_and_autograds_gradient(layout: Layout, kind: str) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     answers, features, parameters, mean, sd = case(layout, kind)
     choices = choices_of(answers)
     value, gradient = kernels.density(

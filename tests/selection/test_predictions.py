@@ -52,7 +52,8 @@ def test_candidates_may_stand_in_any_order(predictor, situation, rng):
 
 @pytest.mark.parametrize("predictor", PREDICTORS)
 def test_torch_embeddings_are_predicted_in_torch(predictor, situation):
-    torch = pytest.importorskip("torch")
+    import torch
+
     belief = situation.belief
     moved = Belief(torch.as_tensor(belief.embedding), torch.as_tensor(belief.draws), response=RESPONSE)
     here = predictor(situation, np.random.default_rng(1))

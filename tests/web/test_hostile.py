@@ -7,14 +7,16 @@ import socket
 import threading
 import time
 import zipfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
 import uvicorn
+from fastapi import HTTPException
 
 from infonn.specs.build import open_live_storage
 from infonn.web.connections import guarded_protocol
+from infonn.web.incoming import parse_json
 from infonn.web.server import Limits
 
 from .conftest import ITEMS, Site
@@ -123,6 +125,23 @@ def test_3_large_bodies_are_parsed_off_the_event_loop(site, monkeypatch) -> None
     large = {"study": {"name": "large"}, "items": [f"item {'x' * 60} {i}" for i in range(3000)]}
     assert site.client.post("/api/studies", json=large, headers=site.owner).status_code == 201
     assert "AnyIO worker" in threads[0].name
+
+
+SLOW_TO_READ = {
+    "digits": b"[" + b",".join([b"1" * 299] * 28_000) + b"]",
+    "backslashes": b'["' + b"\\\\" * (4 << 20) + b'"]',
+    "half a NUL": b'["' + b"\\u000" * (8 << 17) + b'"]',
+    "powers": b"[" + b",".join([b"1e10"] * (8 << 17)) + b"]",
+}
+
+
+@pytest.mark.parametrize("kind", SLOW_TO_READ)
+def test_3_a_body_is_parsed_in_time_that_grows_with_its_length(kind) -> None:
+    """8 MiB of 299-digit numbers took ten seconds, in which nobody else was served."""
+    started = time.process_time()
+    with suppress(HTTPException):
+        parse_json(SLOW_TO_READ[kind])
+    assert time.process_time() - started < 4  # it takes a tenth of that
 
 
 def test_3_unfinished_requests_end_in_time() -> None:

@@ -23,6 +23,7 @@ from infonn.errors import DataError
 from infonn.live.status import study_status
 from infonn.live.transfer import put_study
 from infonn.specs.build import items_of, open_live_storage
+from infonn.web.server import Limits
 
 _AT_ONCE = 8  # connections on which the stranger sends
 _PAUSE_S = 0.05  # between two requests on one of them
@@ -42,7 +43,7 @@ def bench_attack(
         storage, port = open_live_storage(url), free_port()
         spec = {"study": {"name": "bench"}, "budget": {"answers": 10**9}, "learner": {"name": "mds"}}
         record = put_study(storage, spec, items_of([(f"item {i}", None) for i in range(60)]), [])
-        with server(url, port, folder, workers):
+        with server(url, port, folder, workers, at_once_per_client=Limits().at_once_per_client):
             wait_until_up(port)
             if workers:
                 wait_for_worker(storage, "bench")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from infonn.cli.serve import PANEL, STORAGE, Storage
+from infonn.formats.named import ANSWERS, READ, WRITTEN, format_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,30 +27,14 @@ storage_app = typer.Typer(no_args_is_help=True, help="Upgrade, back up or restor
 token_app = typer.Typer(no_args_is_help=True, help="Keys to the owners' pages: for each person one, with a role.")
 
 
+ExportFormat = StrEnum("ExportFormat", [*WRITTEN, "embedding", "bundle"])  # type: ignore[misc]
+ImportFormat = StrEnum("ImportFormat", [*READ, "bundle"])  # type: ignore[misc]
+CSV = ExportFormat("csv")
+
+
 class Role(StrEnum):
     owner = "owner"
     reader = "reader"
-
-
-class ExportFormat(StrEnum):
-    csv = "csv"
-    jsonl = "jsonl"
-    parquet = "parquet"
-    salmon = "salmon"
-    next = "next"
-    cblearn = "cblearn"
-    embedding = "embedding"
-    bundle = "bundle"
-
-
-class ImportFormat(StrEnum):
-    csv = "csv"
-    jsonl = "jsonl"
-    parquet = "parquet"
-    salmon = "salmon"
-    next = "next"
-    cblearn = "cblearn"
-    bundle = "bundle"
 
 
 def register(app: typer.Typer) -> None:
@@ -170,7 +155,7 @@ def status(name: Name, storage: Storage = STORAGE) -> None:
 def export(
     name: Name,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; the terminal without.")] = None,
-    format: Annotated[ExportFormat, typer.Option("--format", "-f")] = ExportFormat.csv,
+    format: Annotated[ExportFormat, typer.Option("--format", "-f")] = CSV,  # type: ignore[valid-type]
     storage: Storage = STORAGE,
 ) -> None:
     """Write a study's answers, its embedding (a fresh fit of all answers), or all of it as one file."""
@@ -181,20 +166,20 @@ def export(
 
     opened = _existing(storage)
     record = opened.study(name)
-    if format is ExportFormat.embedding:
+    if format == "embedding":
         data = load_study(opened, name).embedding().to_csv().encode()
-    elif format is ExportFormat.bundle:
+    elif format == "bundle":
         data = bundle.write(bundle_of(opened, record))
     else:
-        data, _, _ = exported(opened, record, format.value)
+        data, _, _ = exported(opened, record, format)
     if deleted := opened.deletions(name):
         n_answers = sum(deletion.answers for deletion in deleted)
         typer.echo(f"Without {n_answers} answers of {len(deleted)} people, whose data were deleted.", err=True)
     if out is not None:
         out.write_bytes(data)
         typer.echo(f"Wrote {out} ({len(data):,} bytes).", err=True)
-    elif format in (ExportFormat.parquet, ExportFormat.cblearn, ExportFormat.bundle) and sys.stdout.isatty():
-        raise DataError(f"{format.value} is no text for a terminal. Name a file with --out.")
+    elif sys.stdout.isatty() and (format == "bundle" or (format in ANSWERS and not ANSWERS[format].is_text)):
+        raise DataError(f"{format} is no text for a terminal. Name a file with --out.")
     else:
         sys.stdout.buffer.write(data)
 
@@ -205,7 +190,10 @@ def import_file(
         Path, typer.Argument(help="Answers, or a whole study (--format bundle).", exists=True, dir_okay=False)
     ],
     name: Annotated[str | None, typer.Option(help="The study; for a bundle, what to call it here.")] = None,
-    format: Annotated[ImportFormat | None, typer.Option("--format", "-f", help="By default from the ending.")] = None,
+    format: Annotated[
+        ImportFormat | None,  # type: ignore[valid-type]
+        typer.Option("--format", "-f", help="By default from the ending."),
+    ] = None,
     storage: Storage = STORAGE,
 ) -> None:
     """Read earlier answers into a study, or a whole study from one file."""
@@ -213,8 +201,7 @@ def import_file(
     from infonn.live.transfer import imported, restored
     from infonn.specs.build import open_live_storage
 
-    endings = {".zip": "bundle", ".jsonl": "jsonl", ".npz": "cblearn", ".parquet": "parquet"}
-    chosen = format.value if format is not None else endings.get(file.suffix.lower(), "csv")
+    chosen = format or ("bundle" if file.suffix.lower() == ".zip" else format_of_file(file.suffix))
     opened = open_live_storage(storage)
     if chosen == "bundle":
         record = restored(opened, file.read_bytes(), name)

@@ -54,6 +54,7 @@ class Serving:
     self_repeats: float = 0.0  # share of questions that ask a person again what they answered before
     repeat_gap: int = 10  # questions in between, at least
     per_person: int | None = None
+    ahead: int | None = None  # questions that a person may hold before having answered as many; None for any number
     practice: tuple[Question, ...] = ()
     catch: Mapping[int, Question] = field(default_factory=dict)  # position in a person's sequence -> question
     catch_list: tuple[Question, ...] = ()  # of which one comes among every `catch_every` questions, anywhere

@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 from infonn.contracts.storage import Answered
 from infonn.errors import DataError, MissingPartError
+from infonn.formats.archives import MAX_BYTES, check_number, check_unpacked
 from infonn.queries import Kind
 from infonn.records import Answer, Option, Outcome, Purpose, Question, check_response
 
@@ -174,18 +175,32 @@ def _json_rows(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def read_parquet(data: bytes, study: str, item_names: Sequence[str]) -> list[Answered]:
-    arrow, parquet = _arrow()
-    try:
-        cells = parquet.read_table(io.BytesIO(data)).to_pylist()
-    except (arrow.ArrowException, OSError, ValueError) as error:
-        raise DataError("The file cannot be read as Parquet.") from error
-    rows = []
-    for line, row in enumerate(cells, start=1):
+    return _answered_rows(_parquet_rows(data), study, item_names)
+
+
+def _parquet_rows(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line, row in enumerate(_parquet_cells(data), start=1):
         try:
-            rows.append((line, row | {name: json.loads(row[name]) for name in _LISTS if row.get(name)}))
+            yield line, row | {name: json.loads(row[name]) for name in _LISTS if row.get(name)}
         except (TypeError, ValueError, RecursionError) as error:
             raise DataError(f"Row {line} has a list that cannot be read.") from error
-    return _answered_rows(rows, study, item_names)
+
+
+def _parquet_cells(data: bytes) -> Iterator[dict[str, Any]]:
+    """Row by row, read a few at a time: equal rows take nothing in the file, and much in memory."""
+    arrow, parquet = _arrow()
+    try:
+        file, n_bytes = parquet.ParquetFile(io.BytesIO(data)), 0
+        check_number(file.metadata.num_rows)
+        columns = [name for name in file.schema_arrow.names if name in COLUMNS]
+        for batch in file.iter_batches(batch_size=100, columns=columns):
+            n_bytes += batch.nbytes
+            check_unpacked(n_bytes, len(data), MAX_BYTES)
+            yield from batch.to_pylist()
+    except DataError:
+        raise
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        raise DataError("The file cannot be read as Parquet.") from error
 
 
 def _answered_rows(rows: Iterable[tuple[int, dict[str, Any]]], study: str, item_names: Sequence[str]) -> list[Answered]:

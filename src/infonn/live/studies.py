@@ -163,6 +163,7 @@ def servings_of(
         self_repeats=people["self_repeats"],
         repeat_gap=people["repeat_gap"],
         per_person=people["per_person"] or None,
+        ahead=1 + people["prefetch"],
         practice=tuple(fixed(entry, "practice") for entry in people["practice"]),
         catch={entry["position"]: fixed(entry, "catch") for entry in people["catch"] if "position" in entry},
         catch_list=tuple(fixed(entry, "catch") for entry in people["catch"] if "position" not in entry),

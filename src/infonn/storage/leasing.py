@@ -51,7 +51,8 @@ class Leasing(Protocol):
         self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool, condition: str
     ) -> Question | None:
         """The first free question of a condition that this person has not answered and that asks none of `keys` nor
-        (without `repeats`) what this person answered.
+        (without `repeats`) what this person answered. Random ones that were handed out before come after all others:
+        those of people who only knock must not stand before what was chosen.
 
         With `copies`, only among the copies made for overlap; these are for other people, also with `repeats`."""
         ...
@@ -117,6 +118,8 @@ def lapsed(asked_at: Any, lease_until: Any, now: Any) -> Any:
 
 def lease_questions(leasing: Leasing, n: int, serving: Serving) -> list[Question]:
     """Up to `n` questions for one person, those held already first, all leased from now."""
+    if serving.ahead is not None:
+        n = min(n, max(serving.ahead, leasing.n_done))
     held = leasing.held()[:n] if n else []
     leased = [_renewed(leasing, question, serving.lease_s) for question in held]
     while len(leased) < n:

@@ -118,6 +118,7 @@ class MemoryLeasing:
     def next_open(
         self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool, condition: str
     ) -> Question | None:
+        random_again = None
         for question_id in self.stored.waiting:
             question = self.stored.questions[question_id]
             if self.stored.states[question_id] != "open" or question.purpose != purpose:
@@ -127,9 +128,12 @@ class MemoryLeasing:
             key = question_key(question.query, question.kind)
             may_repeat = repeats and question.copy_of is None
             known = self._answered(question_id) if may_repeat else key in self.seen()
-            if key not in keys and not known:
+            if key in keys or known:
+                continue
+            if question.asked_at is None or question.strategy_used != "random":
                 return question
-        return None
+            random_again = random_again or question
+        return random_again
 
     def to_repeat(self, gap: int) -> Question | None:
         answers = [answer for answer in self.stored.answers.values() if answer.respondent == self.respondent]

@@ -108,12 +108,14 @@ _ANSWERS_TO = sa.select(answers).where(
 
 
 @lru_cache
-def _next_open(repeats: bool, copies: bool) -> sa.Select[Any]:
+def _next_open(repeats: bool, copies: bool, random_again: bool) -> sa.Select[Any]:
     where = _OF_STUDY & (questions.c.state == "open") & (questions.c.purpose == bindparam("purpose"))
     where &= questions.c.condition == bindparam("condition")
     where &= questions.c.query_key.not_in(bindparam("keys", expanding=True))
     if copies:
         where &= questions.c.copy_of.is_not(None)
+    if not random_again:
+        where &= questions.c.asked_at.is_(None) | (questions.c.strategy_used != "random")
     same_query, same_question = answers.c.query_key == questions.c.query_key, answers.c.question_id == questions.c.id
     # A copy made for overlap is for somebody else, whatever else may be repeated.
     known = sa.case((questions.c.copy_of.is_(None), same_question), else_=same_query) if repeats else same_query
@@ -158,8 +160,11 @@ class SqlLeasing:
         if just_now and not repeats:
             keys = keys | {just_now}
         values = {"purpose": purpose, "keys": sorted(keys), "condition": condition, "just_now": just_now}
-        row = self.run(_next_open(repeats, copies), **values).first()
-        return None if row is None else rows.question(row, self.study)
+        for random_again in (False, True):
+            row = self.run(_next_open(repeats, copies, random_again), **values).first()
+            if row is not None:
+                return rows.question(row, self.study)
+        return None
 
     def to_repeat(self, gap: int) -> Question | None:
         in_force = list(self.run(_IN_FORCE))

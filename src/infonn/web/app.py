@@ -26,7 +26,7 @@ from infonn.errors import (
     UnknownQuestionError,
 )
 from infonn.web import metrics, owners, pages, participants, plotly
-from infonn.web.security import HEADERS
+from infonn.web.security import HEADERS, client_key
 from infonn.web.server import Limits, Server
 
 log = logging.getLogger("infonn.web")
@@ -80,7 +80,8 @@ def create_app(
 
 
 class AroundRequests:
-    """Around every request: no NUL in its address, security headers on its reply, its time and its line in the log."""
+    """Around every request: its turn among those from its address, no NUL in its path; security headers on its reply,
+    its time and its line in the log."""
 
     def __init__(self, app: ASGIApp, server: Server) -> None:
         self.app, self.server = app, server
@@ -105,12 +106,9 @@ class AroundRequests:
             await send(message)
 
         try:
-            if "\0" in path:
-                await JSONResponse({"detail": "There is nothing at this address."}, 404)(
-                    scope, receive, send_with_headers
-                )
-            else:
-                await self.app(scope, receive, send_with_headers)
+            async with self.server.turns.turn(client_key((scope.get("client") or ("",))[0])) as turn:
+                app = self.app if "\0" not in path else _nothing_here
+                await app(scope, turn.receiving(receive), turn.sending(send_with_headers))
         except ClientDisconnect:
             pass  # nobody is left to tell
         finally:
@@ -122,6 +120,9 @@ class AroundRequests:
                 client = (scope.get("client") or ("-",))[0]
                 line = (client, scope["method"], quote(path[:_LOGGED]), status, 1000 * seconds)
                 access_log.info("%s %s %s %d %.1f ms", *line)
+
+
+_nothing_here = JSONResponse({"detail": "There is nothing at this address."}, 404)
 
 
 async def _refused(_: Request, error: Exception) -> JSONResponse:

@@ -17,22 +17,13 @@ from infonn.contracts.storage import changed_spec
 from infonn.datasets.items import ItemSet
 from infonn.errors import DataError, InfonnError, StudyError
 from infonn.formats import bundle
+from infonn.formats.named import READ, WRITTEN
 from infonn.live.outlook import AccuracyPoint, ForecastOut, outlook, study_paces
 from infonn.live.people import PersonOut, people_table
 from infonn.live.status import StatusOut, study_status
 from infonn.live.studies import servings_for
 from infonn.live.tokens import make_token
-from infonn.live.transfer import (
-    ExportFormat,
-    Name,
-    bundle_of,
-    check_name,
-    copied,
-    exported,
-    imported,
-    put_study,
-    restored,
-)
+from infonn.live.transfer import Name, bundle_of, check_name, copied, exported, imported, put_study, restored
 from infonn.live.uploads import items_from_uploads, text_media
 from infonn.records import ItemFile, StudyRecord, Token
 from infonn.specs.build import items_of
@@ -64,6 +55,9 @@ from infonn.web.messages import (
 from infonn.web.participants import CONDITION
 from infonn.web.security import COOKIE, LOGIN_S
 from infonn.web.server import Server, server_of
+
+WrittenFormat = Annotated[str, Query(json_schema_extra={"enum": WRITTEN})]
+ReadFormat = Annotated[str, Query(json_schema_extra={"enum": READ})]
 
 log = logging.getLogger("infonn.web")
 
@@ -471,7 +465,7 @@ def purge_details(record: Stored, server: ServerOf) -> CountOut:
     response_class=Response,
     responses={200: {"content": {"text/csv": {}, "application/x-ndjson": {}, "application/octet-stream": {}}}},
 )
-def export(record: Stored, server: ServerOf, format: Annotated[ExportFormat, Query()] = "csv") -> Response:
+def export(record: Stored, server: ServerOf, format: WrittenFormat = "csv") -> Response:
     """All answers: our own table with everything on record, or the answers in force as another tool reads them."""
     data, content_type, ending = exported(server.storage, record, format)
     reply = _download(data, content_type, f"{record.name}-answers{ending}")
@@ -496,7 +490,7 @@ async def import_answers(
     record: Stored,
     server: ServerOf,
     file: Annotated[UploadFile, File()],
-    format: Annotated[ExportFormat, Query()] = "csv",
+    format: ReadFormat = "csv",
 ) -> ImportOut:
     """Earlier answers from a file; what was imported before stays one answer."""
     data = await file.read()

@@ -17,6 +17,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from infonn.errors import StudyError
+from infonn.formats.named import ANSWERS, WRITTEN
 from infonn.live.studies import LiveStudy
 from infonn.web import plotly
 from infonn.web.messages import question_view
@@ -153,7 +154,8 @@ def _dashboard(name: str, server: Server) -> Response:
         record = server.storage.study(name)
     except StudyError:
         return RedirectResponse("/new", 303) if name == "new" else _message("en", "not_found", 404)
-    page = {"name": record.name, "plotly": plotly.script_path()}
+    exports = {name: ANSWERS[name].title for name in WRITTEN}
+    page = {"name": record.name, "plotly": plotly.script_path(), "exports": exports}
     return _page("dashboard.html", name=record.name, page=page, style_ids=plotly.style_ids())
 
 

@@ -159,7 +159,12 @@ def questions(
     study: Live,
     session: Visitor,
     server: ServerOf,
-    n: Annotated[int | None, Query(ge=1, le=20, description="How many to hold; by default 1 and the prefetch.")] = None,
+    n: Annotated[
+        int | None,
+        Query(
+            ge=1, le=20, description="How many to hold, up to as many as were answered; by default 1 and the prefetch."
+        ),
+    ] = None,
 ) -> Turn:
     """The questions this person holds, and new ones up to `n`. Asking again gives the same."""
     return _serve(server, study, session, n or 1 + study.people["prefetch"])
@@ -252,6 +257,7 @@ def media(
     study: Annotated[LiveStudy, Depends(live_study)],
     index: Annotated[int, Path(ge=0, le=10_000_000)],
     kind: Annotated[str, Path(pattern="^(image|audio)$")],
+    request: Request,
     server: ServerOf,
 ) -> Response:
     """An item's image or sound."""
@@ -261,7 +267,8 @@ def media(
     file = server.storage.file(study.record.name, path) if path else None
     if file is None:
         raise HTTPException(404, f"Item {index} has no {kind}.")
-    return Response(file.data, media_type=file.content_type, headers={"cache-control": "private, max-age=86400"})
+    headers = {"cache-control": "private, max-age=86400"}
+    return server.outgoing.reply(server.client_of(request), file.data, file.content_type, headers)
 
 
 # --- inside ----------------------------------------------------------------------------------------
@@ -304,7 +311,7 @@ def _serve(server: Server, study: LiveStudy, session: Session, n: int) -> Turn:
         if not is_filled(study.people["before"], said) and not study.full:
             return Turn(questions=[], progress=_progress(study, done), finished=False, form="before")
     if not done:
-        n, serving = min(n, 1 + study.people["prefetch"]), server.newcomers.serving(name, person, serving)
+        serving = server.newcomers.serving(name, person, serving)
     return _turn(server, study, session, server.storage.serve(name, person, n, serving), done)
 
 

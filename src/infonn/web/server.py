@@ -18,7 +18,9 @@ from fastapi import HTTPException, Request
 from infonn.contracts.storage import LiveStorage
 from infonn.live.studies import LiveStudies
 from infonn.web.newcomers import Newcomers
+from infonn.web.outgoing import Outgoing
 from infonn.web.security import Credentials, RateLimit, client_key
+from infonn.web.turns import Turns
 
 _HOST = re.compile(r"[A-Za-z0-9.\-]{1,253}(:\d{1,5})?|\[[0-9a-fA-F:.]{2,45}\](:\d{1,5})?")
 TIMED = ("session", "questions", "answers", "undo")  # kinds of requests whose times are kept
@@ -30,6 +32,7 @@ _HEALTH_S = 1.0  # a storage that takes longer does not answer
 class Limits:
     """What one client may do, and how large and slow a request may be. A rate or number of 0 is no limit."""
 
+    at_once_per_client: int = 4  # requests from one address that are worked on; more wait until one of them is done
     per_session: float = 20.0  # requests a second of one participant
     per_client: float = 5.0  # arrivals a second from one address, after the first 200
     logins_per_minute: float = 10.0  # tries of a token from one address
@@ -91,6 +94,8 @@ class Server:
         self.client_limit = RateLimit(limits.per_client, burst=200)
         self.login_limit = RateLimit(limits.logins_per_minute / 60, burst=10)
         self.newcomers = Newcomers(limits.newcomers_with_chosen)
+        self.turns = Turns(limits.at_once_per_client)
+        self.outgoing = Outgoing()
         self._n_uploads = 0
         self._health = ThreadPoolExecutor(1, "health")
         self._health_asked: Future[str | None] | None = None

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.errors import DataError, TrainingError
+from infonn.learners.adam import Adam
 from infonn.learners.networks.bodies import Body
 from infonn.learners.networks.losses import Comparisons, Likelihood, Loss
 from infonn.maths.distances import query_squared_distances
@@ -83,33 +84,6 @@ class Stack:
         return embedding
 
 
-class Adam:
-    """Adam with torch's defaults over (slices, numbers); a slice without data in a step stands still."""
-
-    def __init__(self, numbers: Tensor, learning_rate: Tensor) -> None:
-        self.first = torch.zeros_like(numbers)
-        self.second = torch.zeros_like(numbers)
-        self.steps = torch.zeros(len(numbers), 1, dtype=numbers.dtype, device=numbers.device)
-        self.learning_rate = learning_rate[:, None]
-
-    def step(self, numbers: Tensor, gradient: Tensor, active: Tensor | None) -> None:
-        """Move `numbers` in place. `active` (slices, 1) is 1 where a slice has data; None where all have."""
-        if active is None:
-            self.steps += 1
-            self.first.lerp_(gradient, 0.1)
-            self.second.lerp_(gradient.square(), 0.001)
-        else:
-            self.steps += active
-            self.first.lerp_(gradient, 0.1 * active)
-            self.second.lerp_(gradient.square(), 0.001 * active)
-        steps = self.steps.clamp(min=1)
-        rate = self.learning_rate / (1 - 0.9**steps)
-        if active is not None:
-            rate = rate * active
-        spread = (self.second / (1 - 0.999**steps)).sqrt_().add_(1e-8)
-        numbers.sub_(rate * self.first / spread)
-
-
 def train(
     body: Body,
     loss: Loss,
@@ -154,7 +128,8 @@ class _Step:
 
     def __init__(self, stack: Stack, loss: Loss, inputs: Tensor, lapse: Tensor, learning_rate: FloatArray) -> None:
         self.stack, self.loss, self.inputs, self.lapse = stack, loss, inputs, lapse
-        self.adam = Adam(stack.numbers, torch.tensor(learning_rate, dtype=inputs.dtype, device=inputs.device))
+        self.adam = Adam(stack.numbers)
+        self.rate = torch.tensor(learning_rate, dtype=inputs.dtype, device=inputs.device)[:, None]
         self.views = {name: view.requires_grad_() for name, view in stack.views().items()}
 
     def __call__(self, batch: _Batch) -> Tensor:
@@ -163,12 +138,12 @@ class _Step:
         gradients = torch.autograd.grad(losses.sum(), list(self.views.values()))
         with torch.no_grad():
             flat = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
-            self.adam.step(self.stack.numbers, flat, batch.active)
+            self.adam.step(self.stack.numbers, flat, self.rate, batch.active)
         return losses.detach()
 
     def state(self) -> list[Tensor]:
         """What a step changes in place."""
-        return [self.stack.numbers, self.adam.first, self.adam.second, self.adam.steps]
+        return [self.stack.numbers, *self.adam.state]
 
 
 class _Recorded:
