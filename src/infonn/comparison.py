@@ -35,7 +35,7 @@ from infonn.experiments.trial import Curve, Setup
 from infonn.records import Item
 from infonn.specs.build import start_study
 from infonn.specs.registry import learners_of, strategies_of
-from infonn.specs.settings import check_spec, read_spec
+from infonn.specs.settings import check_settings, check_spec, read_spec
 from infonn.storage.memory import MemoryStorage
 from infonn.study import Study
 
@@ -285,9 +285,10 @@ class _Runs:
     def build(self, plan: Plan, trial: int) -> list[Setup]:
         """Every strategy under every learner, on the same world."""
         seed = plan.seed_of(trial)
-        full = check_spec({**self.tables, "study": {**self.tables["study"], "seed": seed}})
-        world = build_world(full, self.folder, self.data)
-        if world.classes and not full["queries"]["classes"]:
+        settings = check_settings({**self.tables, "study": {**self.tables["study"], "seed": seed}})
+        world = build_world(settings, self.folder, self.data)
+        full = settings.as_tables()
+        if world.classes and not settings.queries.classes:
             full["queries"]["classes"] = list(world.classes)
         learners = {name: _learner(full, world, part) for name, part in self.learners.items()}
         strategies = {name: _strategy(full, world, part) for name, part in self.strategies.items()}
@@ -304,10 +305,10 @@ class _Runs:
                 strategy=strategies[strategy],
                 oracle=world.oracle,
                 measures=world.measures,
-                first=full["queries"]["first"],
-                size=full["budget"]["batch"],
-                rounds=n_rounds(full),
-                kind=full["queries"]["kind"],
+                first=settings.queries.first,
+                size=settings.budget.batch,
+                rounds=n_rounds(settings),
+                kind=settings.queries.kind,
                 asked=world.never,
             )
             for learner in learners

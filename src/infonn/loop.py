@@ -101,6 +101,19 @@ class Loop:
         queries, scores = self.strategy.choose(situation, size, rng, new if searchable else None, map)
         return self.task.completed(queries, belief, answers), scores
 
+    def ranked(
+        self, belief: Belief, answers: Answers, size: int, rng: Generator, among: IntArray | None = None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """The whole pool, the rows chosen first and every row's score: for other tools, which sort by it themselves.
+
+        `among` are the references that may be asked about, where not all may.
+        """
+        pool = self.task.propose(belief, answers, rng)
+        if among is not None:
+            pool = pool[np.isin(pool[:, 0], among)]
+        rows, scores = self.strategy.select_with_scores(Situation(pool, belief, answers), size, rng)
+        return pool, rows, scores
+
     def _barred(self, asked: IntArray) -> IntArray:
         return asked if self.never is None else stack_queries([asked, self.never])
 

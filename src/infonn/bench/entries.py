@@ -141,7 +141,7 @@ def own_peak_mb() -> float:
     """Most memory this process has taken so far."""
     status = Path("/proc/self/status")
     if status.exists():  # getrusage would count what the parent held before this process was its own
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        line = next(line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM"))
         return int(line.split()[1]) / 1024
     import resource
 
