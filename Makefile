@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := deep,postgres,parquet,test,docs
+EXTRAS := deep,postgres,parquet,cluster,test,docs
 CORE := $(VENV)/.core
 FULL := $(VENV)/.full
 

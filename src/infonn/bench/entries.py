@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -71,11 +71,17 @@ class Entry:
 
     def told_targets(self) -> list[str]:
         """Each target, the value beside it, and whether that is enough."""
-        values = {**vars(self), **self.extra}
-        return [
-            f"{target}: {values[target.number]:.3g}, {'met' if target.met(values[target.number]) else 'missed'}"
-            for target in self.targets
-        ]
+        return told(self.targets, {**vars(self), **self.extra})
+
+
+def told(targets: Sequence[Target], values: Mapping[str, Any]) -> list[str]:
+    """Each target, the value beside it, and whether that is enough; of a value that is not known, that."""
+    told = []
+    for target in targets:
+        value = values[target.number]
+        met = "not measured" if value is None else f"{value:.3g}, {'met' if target.met(value) else 'missed'}"
+        told.append(f"{target}: {met}")
+    return told
 
 
 def measure(name: str, comparison: Comparison, runs: int | None = None) -> Entry:

@@ -131,7 +131,7 @@ def _posterior_update(n_items: int, n_answers: int) -> Work:
     rng = default_rng(0)
     queries = draw_queries(n_answers + 20, n_items, 3, rng)
     responses = DistanceOracle(rng.standard_normal((n_items, 2))).answer(queries, rng)
-    answers, learner = Answers(queries, responses), Posterior(n_items, dims=2, n_chains=16)
+    answers, learner = Answers(queries, responses), Posterior(n_items, dims=2, n_chains=8)
     start = learner.fit(answers.take(slice(0, n_answers)), default_rng(1))
     return lambda: learner.fit(answers, default_rng(2), start)
 
@@ -178,11 +178,11 @@ WAYS = [
     Way(
         "items_to_label",
         "fit 100 labels and choose 10 items, features of 64 columns in a file",
-        (30_000, 100_000, 300_000, 1_000_000),
+        (20_000, 60_000, 200_000, 600_000),
         _items_to_label,
     ),
-    Way("items_to_place", "20 answers more, 4 answers an item before", (50, 100, 200, 400), _items_to_place),
-    Way("answers", "20 answers more about 60 items", (250, 500, 1000, 2000, 4000), _answers),
+    Way("items_to_place", "20 answers more, 4 answers an item before", (25, 50, 100, 200), _items_to_place),
+    Way("answers", "20 answers more about 60 items", (125, 250, 500, 1000, 2000), _answers),
     Way("queries", "score a pool of queries of three, 128 draws", (10_000, 30_000, 100_000, 300_000), _queries),
     Way("draws", "score 20,000 queries of three", (64, 128, 256, 512, 1024), _draws),
     Way("candidates", "score 20,000 queries, 128 draws", (3, 4, 6, 8, 12), _candidates),

@@ -37,7 +37,7 @@ def label_pool_10m() -> Comparison:
             FILE.unlink()
 
     targets = (Target("seconds", 12), Target("anonymous_mb", 1500))
-    return Comparison(choose_10m, extra=memory, targets=targets, runs=3)
+    return Comparison(choose_10m, extra=memory, targets=targets, runs=1)
 
 
 def choose_10m() -> IntArray:

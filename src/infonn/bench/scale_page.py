@@ -10,7 +10,7 @@ from typing import Any
 
 from infonn.errors import DataError
 
-FILES = ("growth", "speed", "workers", "serve")
+FILES = ("growth", "speed", "workers")
 ITEMS, PEOPLE, COLUMNS = 10**8, 10**4, 64  # of the plan
 PAUSE_S = 5.0  # from one answer of a person to the next: most labels take longer
 CORES, READ_GB_S = 16, 1.0  # of a machine that the plan buys: cores, and what its disk reads in a second
@@ -36,7 +36,7 @@ def scale_page(folder: Path) -> str:
     speed = {entry["name"]: entry for entry in found["speed"]}
     machine = found["growth"]["machine"]
     where = f"It was measured on {machine['cores']} shared cores ({machine['system']}, Python {machine['python']})."
-    parts = [HEAD.format(machine=where), _growth(found["growth"]["ways"]), _one_machine(found, speed)]
+    parts = [HEAD.format(machine=where), _growth(found["growth"]["ways"]), _one_machine(speed)]
     return "".join([*parts, _workers(found["workers"]), _plan(found, speed), _cluster()])
 
 
@@ -52,7 +52,7 @@ def _read(path: Path) -> Any:
         return json.loads(path.read_text())
     except OSError:
         raise DataError(
-            f"{path} is not there. `infonn bench growth|workers|serve --json FILE` make {', '.join(FILES)}; speed is "
+            f"{path} is not there. `infonn bench growth|workers --json FILE` make {', '.join(FILES)}; speed is "
             "`infonn bench info_nn_default kernel_roofline label_pool_10m --json FILE`."
         ) from None
 
@@ -78,9 +78,9 @@ def _growth(ways: Sequence[Mapping[str, Any]]) -> str:
     return _table(head, lines)
 
 
-def _one_machine(found: Mapping[str, Any], speed: Mapping[str, Any]) -> str:
+def _one_machine(speed: Mapping[str, Any]) -> str:
     pool, roofline, default = speed["label_pool_10m"], speed["kernel_roofline"], speed["info_nn_default"]
-    serve, ns, limit = found["serve"], roofline["ns_per_query_draw"], roofline["limit_ns"]
+    ns, limit = roofline["ns_per_query_draw"], roofline["limit_ns"]
     lines = [
         [
             "choose among 10,000,000 items to label (64 features, from a file)",
@@ -96,11 +96,6 @@ def _one_machine(found: Mapping[str, Any], speed: Mapping[str, Any]) -> str:
             "the same against one query at a time",
             f"{default['ratio']:,.0f} times as fast",
             f"rmse {default['rmse']:.4f}",
-        ],
-        [
-            f"{serve['people']} people at one server, {serve['storage'].split('+')[0]}",
-            f"{serve['answers_per_second']:.0f} answers a second",
-            f"half within {1e3 * serve['server_p50_s']:.0f} ms, 95 % within {1e3 * serve['server_p95_s']:.0f} ms",
         ],
     ]
     return "## What one machine holds\n\nMeasured:\n\n" + _table(["work", "time", "beside it"], lines)
@@ -119,7 +114,7 @@ def _workers(workers: Mapping[str, Any]) -> str:
 
 
 def _plan(found: Mapping[str, Any], speed: Mapping[str, Any]) -> str:
-    pool, serve = speed["label_pool_10m"], found["serve"]
+    pool = speed["label_pool_10m"]
     people = next(way for way in found["growth"]["ways"] if way["name"] == "people")
     times, file_gb = ITEMS / 10**7, ITEMS * COLUMNS * 4 / 1e9
     core_s, memory_gb = pool["processor_seconds"] * times, pool["anonymous_mb"] * times / 1e3
@@ -134,11 +129,6 @@ def _plan(found: Mapping[str, Any], speed: Mapping[str, Any]) -> str:
         [reading, f"{read_s:.0f} s", "arithmetic, and an assumption on the disk"],
         [f"answers a second, {PEOPLE:,} people, one every {PAUSE_S:g} s", f"{answers_s:,.0f}", "arithmetic"],
         ["processor time of an answer in the storage", f"{storage_ms:.1f} ms", "measured, up to 300 people"],
-        [
-            "answers a second of one server here",
-            f"{serve['answers_per_second']:.0f}",
-            f"measured, {serve['people']} people",
-        ],
         ["cores for the storage's part alone", f"{storage_cores:.1f}", "arithmetic"],
     ]
     bottleneck = "the disk that the features are read from" if read_s > choose_s else "the processors that choose"
@@ -150,17 +140,15 @@ def _plan(found: Mapping[str, Any], speed: Mapping[str, Any]) -> str:
         computing). The file of features is mapped and never copied; memory for the system to keep it in
         ({file_gb:.0f} GB) makes every choice after the first one a matter of processors. With `infonn label
         --engine dask` further machines score pieces of the pool, each from its own copy of the file.""",
-        f"""**People are more than one server bears.** {answers_s:,.0f} answers a second are {
-            answers_s
-            / serve["answers_per_second"]:.0f} times what one server answered here. By processor time, with three
-        times as much again for HTTP and the page, that is {machines} machine{"s" if machines > 1 else ""} of
-        {CORES} cores before one PostgreSQL; but answers of one study meet at its counter, so give people
-        studies of their own (say 20 of 500 people), whose labels are joined for the fit.""",
+        f"""**People need {machines} machine{"s" if machines > 1 else ""} of {CORES} cores before one PostgreSQL**, by
+        processor time, with three times as much again for HTTP and the page. Answers of one study meet at its
+        counter, so give people studies of their own (say 20 of 500 people), whose labels are joined for the fit.
+        How many people one server of yours bears is what `infonn bench serve --people N` measures.""",
         f"""**Choose ahead.** At {answers_s:,.0f} answers a second a batch of {BATCH:,} items lasts {
             BATCH / answers_s:.1f} s; a queue of {queue:,} items bridges one choice.""",
     ]
     unknown = """What was not measured: 10^8 items in one file, 10^4 people at once, and servers on several
-    machines. Growth up to 10^6 items is in the table at the top, and the pool of 10^7 is a measurement of its
+    machines. Growth up to 600,000 items is in the table at the top, and the pool of 10^7 is a measurement of its
     own."""
     listed = "".join(_paragraph(bullet, "- ", "  ", end="\n") for bullet in bullets)
     table = _table(["", "", "how it is known"], lines)

@@ -12,12 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from infonn.bench.entries import Target, told
 from infonn.bench.load import Crowd, Plan, visit
 from infonn.bench.servers import free_port, server, wait_until_up
 from infonn.live.status import study_status
 from infonn.live.transfer import put_study
 from infonn.specs.build import items_of, open_live_storage
 from infonn.web.security import reset_owner_token
+
+
+TARGETS = (Target("server_p95_s", 0.1), Target("fallback_share", 0.0), Target("unseen_median", 100))
 
 
 def bench_serve(
@@ -50,7 +54,7 @@ def bench_serve(
             status = study_status(kept, kept.study(study))
         kept_answers = len(kept.answers(study, None))
         kept.change_study(study, archived=True)
-    return {
+    figures = {
         "storage": url.split("://")[0],
         "learner": learner,
         "people": people,
@@ -70,6 +74,7 @@ def bench_serve(
         "unseen_p95": status.unseen_p95,
         "hold_out_share": status.answers["hold_out"] / max(1, sum(status.answers.values())),
     }
+    return {**figures, "targets": told(TARGETS, figures)}
 
 
 def wait_for_worker(kept: Any, study: str) -> None:

@@ -24,7 +24,7 @@ from infonn.specs.build import items_of, load_study, open_live_storage
 
 SMALL, LARGE = (20, 60), (300, 3000)  # items and answers of a study
 CLAIM_S = 5.0
-MOST_S = 900.0
+MOST_S = 1800.0
 
 
 def bench_workers(

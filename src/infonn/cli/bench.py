@@ -21,6 +21,7 @@ def bench(
     people: Annotated[int, typer.Option(help="serve: how many people answer at once.", min=1, max=2000)] = 100,
     seconds: Annotated[float, typer.Option(help="serve: for how long.", min=1, max=600)] = 60.0,
     learner: Annotated[str, typer.Option(help="serve: the learner that steers.")] = "posterior",
+    items: Annotated[int, typer.Option(help="serve: how many items the study has.", min=4)] = 100,
     storage: Annotated[str | None, typer.Option(help="serve: a storage to use; else a new SQLite file.")] = None,
 ) -> None:
     """Measure speed and memory side by side with the plain way to do the same.
@@ -41,7 +42,7 @@ def bench(
         typer.echo(f"Written: {write_scale_page(Path('results/bench'), Path('docs'))}")
         return
     if names and len(names) == 1 and names[0] in ALONE:
-        text = writer.dumps(_alone(names[0], storage, people, seconds, learner), indent=1)
+        text = writer.dumps(_alone(names[0], storage, people, seconds, learner, items), indent=1)
         typer.echo(text)
         if json is not None:
             json.write_text(text + "\n")
@@ -84,7 +85,7 @@ def bench(
             console.print(f"[bold]{entry.name}[/bold] against: {entry.baseline}", highlight=False)
 
 
-def _alone(name: str, storage: str | None, people: int, seconds: float, learner: str) -> Any:
+def _alone(name: str, storage: str | None, people: int, seconds: float, learner: str, items: int) -> Any:
     """What one of the measurements gives that are no rows of the table."""
     from infonn.bench.attack import bench_attack
     from infonn.bench.growth import bench_growth
@@ -93,7 +94,7 @@ def _alone(name: str, storage: str | None, people: int, seconds: float, learner:
     from infonn.bench.workers import bench_workers
 
     if name == "serve":
-        return bench_serve(storage, people, seconds, learner=learner)
+        return bench_serve(storage, people, seconds, n_items=items, learner=learner)
     if name == "workers":
         return bench_workers(storage)
     if name == "growth":
