@@ -157,7 +157,7 @@ def _people(n: int, folder: Path) -> Work:
     spec = {"study": {"name": "people"}, "budget": {"answers": 10**9}}
     put_study(storage, spec, items_of([(f"item {i}", None) for i in range(60)]), [])
     study, rng = load_study(storage, "people"), default_rng(0)
-    queries = draw_queries(12 * n + 100, 60, 3, rng)
+    queries = draw_queries(12 * n + 50, 60, 3, rng)
     storage.add_questions("people", [study.make_question(query, "random", rng) for query in queries])
     serving = Serving(600, repeats=True)
     held = {f"p-{i}": storage.serve("people", f"p-{i}", 1, serving) for i in range(n)}
@@ -186,5 +186,5 @@ WAYS = [
     Way("queries", "score a pool of queries of three, 128 draws", (10_000, 30_000, 100_000, 300_000), _queries),
     Way("draws", "score 20,000 queries of three", (64, 128, 256, 512, 1024), _draws),
     Way("candidates", "score 20,000 queries, 128 draws", (3, 4, 6, 8, 12), _candidates),
-    Way("people", "everybody answers once, in a SQLite file", (10, 30, 100, 300), _people),
+    Way("people", "everybody answers once, in a SQLite file", (5, 15, 50), _people),
 ]

@@ -16,28 +16,22 @@ PAUSE_S = 5.0  # from one answer of a person to the next: most labels take longe
 CORES, READ_GB_S = 16, 1.0  # of a machine that the plan buys: cores, and what its disk reads in a second
 BATCH = 1000  # items that are chosen at once
 
-HEAD = """# How it grows, and how large a study may be
-
-This page is made from `results/bench/` by `infonn bench scale`; a test keeps it in step. {machine} Seconds are
-    seconds
-of a processor, so others at work there change little; times that people waited are as long as they were.
-
-## Growth
-
-`infonn bench growth` runs each piece of work at several sizes. The slope is that of log seconds on log size, with a
-95 % interval: 1 is growth in proportion, below 1 there are costs that do not grow, above 1 it grows faster.
-
-"""
+ABOUT = """This page is made from `results/bench/` by `infonn bench scale`; a test keeps it in step. It was measured on
+{cores} cores that others were busy on ({system}, Python {python}), so seconds by the clock are many times those of a
+quiet machine; seconds of processors change little."""
+SLOPES = """`infonn bench growth` runs each piece of work at several sizes. The slope is that of log seconds on log size, with
+a 95 % interval: 1 is growth in proportion, below 1 there are costs that do not grow, above 1 it grows faster. Ways to
+grow that are not in the table (answers, and items to place) are in the command and have no measurement here yet."""
 
 
 def scale_page(folder: Path) -> str:
     """What docs/scale.md should say, given the files."""
     found = {name: _read(folder / f"{name}.json") for name in FILES}
     speed = {entry["name"]: entry for entry in found["speed"]}
-    machine = found["growth"]["machine"]
-    where = f"It was measured on {machine['cores']} shared cores ({machine['system']}, Python {machine['python']})."
-    parts = [HEAD.format(machine=where), _growth(found["growth"]["ways"]), _one_machine(speed)]
-    return "".join([*parts, _workers(found["workers"]), _plan(found, speed), _cluster()])
+    about = _paragraph(ABOUT.format(**found["growth"]["machine"]))
+    head = f"# How it grows, and how large a study may be\n\n{about}## Growth\n\n{_paragraph(SLOPES)}"
+    parts = [head, _growth(found["growth"]["ways"]), _one_machine(speed), _workers(found["workers"])]
+    return "".join([*parts, _plan(found, speed), _cluster()])
 
 
 def write_scale_page(folder: Path, docs: Path) -> Path:
@@ -104,7 +98,7 @@ def _one_machine(speed: Mapping[str, Any]) -> str:
 def _workers(workers: Mapping[str, Any]) -> str:
     small, large = workers["small"], workers["large"]
     text = f"""Measured by `infonn bench workers`: {workers["studies"]} studies on one PostgreSQL,
-    {workers["workers"]} workers; all but one study have {small["items"]} items and {small["answers"]} answers,
+    {workers["workers"]} workers, learner `{workers["learner"]}`; all but one study have {small["items"]} items and {small["answers"]} answers,
     one has {large["items"]} items and {large["answers"]:,} answers. One worker was killed after
     {workers["killed_after_s"]:.0f} s. All {workers["fitted"]} were fitted cold: half of the small ones within
     {workers["small_median_s"]:.0f} s, the last one after {workers["small_last_s"]:.0f} s, the large one after
@@ -128,7 +122,11 @@ def _plan(found: Mapping[str, Any], speed: Mapping[str, Any]) -> str:
         [f"one choice on {CORES} cores", f"{choose_s:.0f} s", "arithmetic"],
         [reading, f"{read_s:.0f} s", "arithmetic, and an assumption on the disk"],
         [f"answers a second, {PEOPLE:,} people, one every {PAUSE_S:g} s", f"{answers_s:,.0f}", "arithmetic"],
-        ["processor time of an answer in the storage", f"{storage_ms:.1f} ms", "measured, up to 300 people"],
+        [
+            "processor time of an answer in the storage",
+            f"{storage_ms:.1f} ms",
+            f"measured, up to {people['sizes'][-1]} people",
+        ],
         ["cores for the storage's part alone", f"{storage_cores:.1f}", "arithmetic"],
     ]
     bottleneck = "the disk that the features are read from" if read_s > choose_s else "the processors that choose"

@@ -20,7 +20,6 @@ from infonn.live.transfer import put_study
 from infonn.specs.build import items_of, open_live_storage
 from infonn.web.security import reset_owner_token
 
-
 TARGETS = (Target("server_p95_s", 0.1), Target("fallback_share", 0.0), Target("unseen_median", 100))
 
 
