@@ -157,20 +157,16 @@ def noise_ceiling(judged: Judged, rng: Generator) -> Ceiling | None:
     least, most = ceiling_bounds(judged, pairs, np.ones(len(judged)), np.ones(len(pairs)))
     bounds = []
     for _ in range(RESAMPLES):
+        drawn = _draw(judged.n_people if over == "people" else judged.n_units, rng)
         if over == "people":
-            drawn = _draw(judged.n_people, rng)
-            weights, of_pairs = drawn[judged.people], drawn[pairs.first] * drawn[pairs.second]
+            bounds.append(ceiling_bounds(judged, pairs, drawn[judged.people], drawn[pairs.first] * drawn[pairs.second]))
         else:
-            drawn = _draw(judged.n_units, rng)
-            weights, of_pairs = drawn[judged.units], drawn[pairs.units]
-        bounds.append(ceiling_bounds(judged, pairs, weights, of_pairs))
-    lows, highs = np.array(bounds).T
-    return Ceiling(least, most, _interval(lows)[0], _interval(highs)[1], len(judged), over)
+            bounds.append(ceiling_bounds(judged, pairs, drawn[judged.units], drawn[pairs.units]))
+    table = np.array(bounds)
+    return Ceiling(least, most, _interval(table[:, 0])[0], _interval(table[:, 1])[1], len(judged), over)
 
 
-def ceiling_bounds(
-    judged: Judged, pairs: Pairs, weights: FloatArray, pair_weights: FloatArray
-) -> tuple[float, float]:
+def ceiling_bounds(judged: Judged, pairs: Pairs, weights: FloatArray, pair_weights: FloatArray) -> tuple[float, float]:
     """Least and most of the ceiling, where answer i counts `weights[i]` times and pair i `pair_weights[i]` times."""
     votes = np.zeros((judged.n_units, judged.n_choices))
     np.add.at(votes, (judged.units, judged.choices), weights)

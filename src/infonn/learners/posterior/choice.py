@@ -40,6 +40,10 @@ class Choice:
         """The same with this share of the moves."""
         return replace(self, effort=effort)
 
+    def with_dims(self, dims: int) -> Choice:
+        """The same with at most so many dimensions."""
+        return replace(self, learners=tuple(learner.with_dims(dims) for learner in self.learners))
+
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
         """The belief of the learner that has the say, fitted beside those that may still take it."""
         had, places = self._standing(start)

@@ -78,6 +78,10 @@ class Posterior:
         """The same with this share of the moves."""
         return replace(self, effort=effort)
 
+    def with_dims(self, dims: int) -> Posterior:
+        """The same with at most so many dimensions."""
+        return replace(self, dims=dims)
+
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
         """The belief after `answers`; the chains of `start` go on where it saw most of them, and little else."""
         if answers.kind == "label":
