@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -197,10 +197,16 @@ class Study:
         split_half = split_half_of(train, self.answers(), self.loop, self.seed, splits)
         return reliability_of(self.storage.answers(self.name, None), split_half, self.seed)
 
-    def choose_dims(self, dims: Sequence[int] = DIMS, folds: int = FOLDS) -> DimensionChoice:
-        """How many dimensions the map needs, by how well held-out answers are foreseen; `print` shows the table."""
+    def choose_dims(
+        self, dims: Sequence[int] = DIMS, folds: int = FOLDS, watch: Callable[[int, int], None] | None = None
+    ) -> DimensionChoice:
+        """How many dimensions the map needs, by how well held-out answers are foreseen; `print` shows the table.
+
+        `watch` is told how many of all fits are done.
+        """
         everything = [*self.storage.answers(self.name, "train"), *self.storage.answers(self.name, "hold_out")]
-        return choose_dims(answers_of(everything, self.kind, self.candidates), self.loop, self.seed, dims, folds)
+        answers = answers_of(everything, self.kind, self.candidates)
+        return choose_dims(answers, self.loop, self.seed, dims, folds, watch)
 
     def maps(self, by: str = "respondent") -> GroupMaps:
         """A map for each person, or for each value that the answers' context has under a key, such as "condition"."""

@@ -27,6 +27,7 @@ FEWEST_PAIRS = 20  # pairs of answers below which an agreement is not told
 FEWEST_ANSWERS = 40  # in all, below which halves teach nothing
 FEWEST_PEOPLE = 4  # from which on people are dealt to the halves; with fewer, questions are
 SPLITS = 5
+_SPLIT_HALF = "Split-half reliability of the map"
 EFFORT = 0.3  # of the fits of halves and parts: they are many, and need not be as careful as what is reported
 
 
@@ -73,8 +74,8 @@ class Reliability:
 def reliability_of(answered: Sequence[Answered], split_half: Finding, seed: int = 0) -> Reliability:
     """What people's answers to the same questions tell, beside how far the map repeats itself (`split_half_of`).
 
-    Compared are answers in force to train and hold-out questions by people with a name; each person's first answer to a
-    question, but for agreement with oneself.
+    Compared are answers in force by people with a name, practice and catch questions aside; each person's first answer
+    to a question, but for agreement with oneself.
     """
     judged, chance = judged_of(answered)
     rng = default_rng([seed, len(judged)])
@@ -97,7 +98,7 @@ def judged_of(answered: Sequence[Answered]) -> tuple[Judged, float]:
         for pair in answered
         if pair.answer.response is not None
         and pair.answer.respondent
-        and pair.question.purpose in ("train", "hold_out")
+        and pair.question.purpose not in ("practice", "catch")
     ]
     numbers: tuple[dict[Any, int], dict[Any, int]] = {}, {}
     units, people, choices = [], [], []
@@ -117,6 +118,17 @@ def judged_of(answered: Sequence[Answered]) -> tuple[Judged, float]:
 # --- split halves ----------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Halves:
+    """Rank correlations of the distances in two maps, each of half the people or questions (`by`), over the splits."""
+
+    middle: float
+    least: float
+    most: float
+    n_splits: int
+    by: str
+
+
 def split_half_of(
     answered: Sequence[Answered], answers: Answers, loop: Loop, seed: int = 0, n_splits: int = SPLITS
 ) -> Finding:
@@ -126,14 +138,22 @@ def split_half_of(
     questions are halved. The correlation of the halves is that of maps from half the answers; Spearman and Brown's
     formula says what it is for all of them. The median of the splits is told, and their range.
     """
-    title = "Split-half reliability of the map"
     if answers.kind == "label":
-        return Finding(title, "Not told: labels make no map of distances between items.")
+        return Finding(_SPLIT_HALF, "Not told: labels make no map of distances between items.")
     if len(answers) < FEWEST_ANSWERS:
-        return Finding(
-            title, f"Not known yet: there are {len(answers)} answers, and halves need at least {FEWEST_ANSWERS}."
-        )
-    groups, what = _halved(answered)
+        missing = f"there are {len(answers)} answers, and halves need at least {FEWEST_ANSWERS}"
+        return Finding(_SPLIT_HALF, f"Not known yet: {missing}.")
+    halved = halve(answered, answers, loop, seed, n_splits)
+    if halved is None:
+        return Finding(_SPLIT_HALF, "Not known yet: the halves have too few items in common.")
+    return told_split_half(halved)
+
+
+def halve(
+    answered: Sequence[Answered], answers: Answers, loop: Loop, seed: int = 0, n_splits: int = SPLITS
+) -> Halves | None:
+    """Fit both halves of each split; None where they are about different items."""
+    groups, by = _halved(answered)
     quick, values = loop.with_effort(EFFORT), []
     for split in range(n_splits):
         rng = default_rng([seed, len(answers), split])
@@ -144,24 +164,20 @@ def split_half_of(
         here, there = (to_numpy(quick.fit(side, rng).embedding).astype(float)[both] for side in (one, other))
         values.append(distance_correlation(here, there, rng))
     values = [value for value in values if np.isfinite(value)]
-    if not values:
-        return Finding(title, "Not known yet: the halves have too few items in common.")
-    return told_split_half(float(np.median(values)), min(values), max(values), len(values), what)
+    return Halves(float(np.median(values)), min(values), max(values), len(values), by) if values else None
 
 
-def told_split_half(middle: float, least: float, most: float, n_splits: int, what: str) -> Finding:
+def told_split_half(halved: Halves) -> Finding:
     """The finding, from the correlations of the halves."""
-    value, low, high = (spearman_brown(max(r, -0.99)) for r in (middle, least, most))
-    splits = f"median of {n_splits} splits, {low:.2f} to {high:.2f}" if n_splits > 1 else "one split"
+    value, low, high = (spearman_brown(max(r, -0.99)) for r in (halved.middle, halved.least, halved.most))
+    several = halved.n_splits > 1
+    splits = f"median of {halved.n_splits} splits, {low:.2f} to {high:.2f}" if several else "one split"
     sentence = (
-        f"Distances in two maps, each learned from half of the {what}, have a rank correlation of {middle:.2f}; the "
-        f"reliability of the whole map is then about {value:.2f} (Spearman–Brown; {splits}). 1 would be a map that "
-        "comes out the same again."
+        f"Distances in two maps, each learned from half of the {halved.by}, have a rank correlation of "
+        f"{halved.middle:.2f}; the reliability of the whole map is then about {value:.2f} (Spearman–Brown; {splits}). "
+        "1 would be a map that comes out the same again."
     )
-    title = "Split-half reliability of the map"
-    return Finding(
-        title, sentence, value, low=low if n_splits > 1 else None, high=high if n_splits > 1 else None, n=n_splits
-    )
+    return Finding(_SPLIT_HALF, sentence, value, low=low if several else None, high=high if several else None)
 
 
 def _halved(answered: Sequence[Answered]) -> tuple[IntArray, str]:

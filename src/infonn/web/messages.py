@@ -219,6 +219,7 @@ class ChangeIn(Message):
 
 class ExcludeIn(Message):
     excluded: bool = True
+    why: Annotated[str, StringConstraints(max_length=500)] = ""
 
 
 class LinksIn(Message):

@@ -21,6 +21,7 @@ from starlette.types import Scope
 
 from infonn.errors import StudyError
 from infonn.live.studies import LiveStudy
+from infonn.records import StudyRecord
 from infonn.web import plotly
 from infonn.web.messages import question_view
 from infonn.web.participants import study_view
@@ -114,6 +115,16 @@ def new_study(request: Request, server: ServerOf) -> Response:
 def dashboard(name: str, request: Request, server: ServerOf) -> Response:
     """One study, live."""
     return _stranger(request, server, name) or _dashboard(name, server)
+
+
+def owner_study(name: str, request: Request, server: Server) -> StudyRecord | Response:
+    """The study, for whoever may look at it; a page to show instead for everybody else."""
+    if (stranger := _stranger(request, server, name)) is not None:
+        return stranger
+    try:
+        return server.storage.study(name)
+    except StudyError:
+        return _message("en", "not_found", 404)
 
 
 @router.get("/studies/{name}/preview")

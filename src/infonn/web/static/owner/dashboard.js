@@ -6,6 +6,7 @@ import { accuracyFigure, paceFigure, paces } from "./curves.js";
 import { Figure, percent } from "./figures.js";
 import { ItemMap } from "./map.js";
 import { People, ago } from "./people.js";
+import { drawTrust } from "./trust.js";
 
 const EVERY_MS = 2000;
 const FEWEST = 10; // hold-out answers from which on a point is drawn
@@ -18,6 +19,7 @@ const EXPORTS = [
   ["Salmon", "export?format=salmon"],
   ["NEXT", "export?format=next"],
   ["cblearn", "export?format=cblearn"],
+  ["People (CSV)", "people/export"],
 ];
 
 const { name } = pageData();
@@ -34,7 +36,7 @@ async function look() {
   const status = await call("GET", `${base}/status`);
   const answers = JSON.stringify([status.answers, status.skipped, status.undone, status.people]);
   const work = [];
-  if (status.model_at !== seen.model) work.push(drawCurve(status), drawMap(status));
+  if (status.model_at !== seen.model) work.push(drawCurve(status), drawMap(status), drawTrust(base));
   if (answers !== seen.answers || status.model_at !== seen.model) work.push(people.update());
   await Promise.all(work);
   seen = { model: status.model_at, answers };
@@ -127,6 +129,7 @@ async function describe() {
   const one = await call("GET", base);
   $("#link").textContent = one.link;
   $("#go-preview").href = `${base}/preview`;
+  $("#go-report").href = `${base}/report`;
   $("#go-answer").href = `/s/${one.key}?participant=owner`;
   $("#ended").hidden = !one.archived;
   $("#archive").textContent = one.archived ? "Open it again" : "End the study";
