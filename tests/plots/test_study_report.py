@@ -11,9 +11,10 @@ def test_names_in_the_map_do_not_lie_on_each_other_and_all_dots_are_there() -> N
     drawn = map_svg(MapOf("m", points, np.full(80, 0.1)), [f"item number {i}" for i in range(80)])
     assert drawn.count("<title>") == 80
     boxes = []
-    for x, end, y, text in re.findall(r'<text x="([\d.]+)"( text-anchor="end")? y="([\d.]+)">([^<]+)</text>', drawn):
+    pattern = r'<text x="([\d.]+)" text-anchor="(start|end)" y="([\d.]+)">([^<]+)</text>'
+    for x, anchor, y, text in re.findall(pattern, drawn):
         wide = 6.6 * len(text)
-        left = float(x) - wide if end else float(x)
+        left = float(x) - wide if anchor == "end" else float(x)
         boxes.append((left, float(y) - 11, left + wide, float(y) + 3))
     assert 5 < len(boxes) < 80
     for i, one in enumerate(boxes):

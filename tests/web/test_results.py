@@ -27,8 +27,7 @@ def answered_study(site, people=6, each=14) -> list:
     return crowd
 
 
-def fit(site) -> None:
-    worker = Worker(site.storage)
+def fit(worker: Worker) -> None:
     while worker.turn():
         pass
 
@@ -70,8 +69,8 @@ def test_a_reader_is_not_told_who_people_are(site) -> None:
 
 
 def test_reliability_is_told_in_sentences_and_the_worker_halves_the_map(site) -> None:
-    crowd = answered_study(site)
-    fit(site)
+    crowd, worker = answered_study(site), Worker(site.storage)
+    fit(worker)
     told = site.get("/api/studies/s/reliability")
     assert set(told) == {"agreement_with_others", "agreement_with_oneself", "noise_ceiling", "alpha", "split_half"}
     assert 0 <= told["agreement_with_others"]["value"] <= 1
@@ -81,7 +80,7 @@ def test_reliability_is_told_in_sentences_and_the_worker_halves_the_map(site) ->
     assert "Spearman–Brown; median of 3 splits" in told["split_half"]["sentence"]
     before = len(site.storage.rounds("s"))
     crowd[0].answer(0)
-    fit(site)
+    fit(worker)
     rounds = site.storage.rounds("s")
     assert len(rounds) > before
     assert "split_half" not in rounds[-1].measures  # hardly any new answers: not halved again
@@ -101,7 +100,7 @@ def test_an_empty_study_has_a_report_that_says_so(site) -> None:
 
 def test_the_report_has_map_curve_reliability_people_and_methods_and_names_nobody(site) -> None:
     answered_study(site)
-    fit(site)
+    fit(Worker(site.storage))
     site.client.post("/api/login", json={"token": site.token})
     page = site.client.get("/studies/s/report").text
     for part in ("Summary", "Map of the items", "How far it can be trusted", "People", "Methods", "How to cite"):

@@ -203,7 +203,7 @@ def _with_others(judged: Judged, chance: float, rng: np.random.Generator) -> Fin
     told = agreement(judged.first_of_each_person(), False, rng)
     if told is None or told.n < FEWEST_PAIRS:
         remedy = "Let several people answer the same question (`overlap`)."
-        return Finding(title, _too_few(told.n if told else 0, "two people's answers to one question", remedy))
+        return Finding(title, _too_few(told.n if told else 0, "pairs of answers by two people to one question", remedy))
     sentence = (
         f"Two people who were asked the same question gave the same answer {_percent(told.value)} of the time "
         f"({_interval(told.low, told.high)}; {told.n:,} pairs of answers); by guessing it would be {_percent(chance)}."
@@ -216,7 +216,9 @@ def _with_oneself(judged: Judged, chance: float, rng: np.random.Generator) -> Fi
     told = agreement(judged, True, rng)
     if told is None or told.n < FEWEST_PAIRS:
         remedy = "Ask people some questions again."
-        return Finding(title, _too_few(told.n if told else 0, "a person's answers to a question asked again", remedy))
+        return Finding(
+            title, _too_few(told.n if told else 0, "pairs of answers by one person to a question asked again", remedy)
+        )
     sentence = (
         f"A person who was asked the same question again repeated the answer {_percent(told.value)} of the time "
         f"({_interval(told.low, told.high)}; {told.n:,} pairs of answers); by guessing it would be {_percent(chance)}."
@@ -253,8 +255,7 @@ def _alpha(judged: Judged, rng: np.random.Generator) -> Finding:
 
 
 def _too_few(n: int, what: str, remedy: str) -> str:
-    there = f"there is 1 of {what}" if n == 1 else f"there are {n} of {what}" if n else f"there are no {what}"
-    return f"Not known yet: {there}, and at least {FEWEST_PAIRS} are needed. {remedy}"
+    return f"Not known yet: {n} {what} so far, and at least {FEWEST_PAIRS} are needed. {remedy}"
 
 
 def _interval(low: float, high: float) -> str:

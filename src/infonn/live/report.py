@@ -167,7 +167,7 @@ def _people_text(rows: Sequence[Mapping[str, Any]], excluded: Sequence[Mapping[s
     consented = sum(row["consented_at"] is not None for row in rows)
     reasons = sorted({row["excluded_why"] for row in excluded if row["excluded_why"]})
     why = f" ({'; '.join(reasons)})" if reasons else ""
-    left_out = f" {len(excluded)} of them are left out of the model{why}." if excluded else ""
+    left_out = f" Left out of the model: {len(excluded):,}{why}." if excluded else ""
     agreed = f" {consented} agreed to a consent text." if consented else ""
     return f"{len(rows):,} people took part.{agreed}{left_out}"
 

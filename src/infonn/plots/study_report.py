@@ -96,12 +96,13 @@ def map_svg(map: MapOf, names: Sequence[str], frame: FloatArray | None = None) -
         if map.spread is not None and np.isfinite(map.spread[i]):
             halos.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{min(map.spread[i] * unit, 200):.1f}"/>')
         wide = _LETTER * len(_short(names[i]))
-        left = x + 8 + wide > WIDTH
-        box = (x - 8 - wide, y - 7, x - 5, y + 7) if left else (x + 5, y - 7, x + 8 + wide, y + 7)
-        if box[0] > 0 and all(_apart(box, other) for other in taken):
-            taken.append(box)
-            at = f'x="{x - 7:.1f}" text-anchor="end"' if left else f'x="{x + 7:.1f}"'
-            texts.append(f'<text {at} y="{y + 4:.1f}">{name}</text>')
+        sides = {"start": (x + 5, y - 7, x + 8 + wide, y + 7), "end": (x - 8 - wide, y - 7, x - 5, y + 7)}
+        for anchor, box in sides.items():  # right of its dot, or left of it
+            if box[0] > 0 and box[2] < WIDTH and all(_apart(box, other) for other in taken):
+                taken.append(box)
+                at = x + 7 if anchor == "start" else x - 7
+                texts.append(f'<text x="{at:.1f}" text-anchor="{anchor}" y="{y + 4:.1f}">{name}</text>')
+                break
     return (
         f'<svg class="map" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{html.escape(map.title)}">'
         f'<g class="halo">{"".join(halos)}</g><g class="dot">{"".join(dots)}</g>{"".join(texts)}</svg>'
@@ -172,7 +173,12 @@ def _section(title: str, content: str) -> str:
 
 
 def _text(text: str) -> str:
-    return f"<p>{html.escape(text)}</p>" if text else ""
+    return f"<p>{_escaped(text)}</p>" if text else ""
+
+
+def _escaped(text: str) -> str:
+    """As HTML, in which a percent sign stays with its number."""
+    return html.escape(text).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _summary(rows: Sequence[tuple[str, str]]) -> str:
@@ -201,7 +207,7 @@ def _curve_part(report: StudyReport) -> str:
 
 
 def _findings(findings: Sequence[tuple[str, str]]) -> str:
-    rows = "".join(f"<dt>{html.escape(title)}</dt><dd>{html.escape(sentence)}</dd>" for title, sentence in findings)
+    rows = "".join(f"<dt>{html.escape(title)}</dt><dd>{_escaped(sentence)}</dd>" for title, sentence in findings)
     return f'<dl class="findings">{rows}</dl>'
 
 

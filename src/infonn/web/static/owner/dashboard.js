@@ -102,7 +102,7 @@ function tiles(status) {
   const last = points.findLast(isTelling);
   const all = [
     tile("Answers", status.answers.train.toLocaleString(), `of ${status.goal.toLocaleString()}; ${status.answers.hold_out} hold-out, ${status.skipped + status.cannot_tell} skipped`),
-    tile("Accuracy", last ? percent(last.accuracy) : "–", last ? `${percent(last.low)} to ${percent(last.high)}` : `from ${FEWEST} hold-out answers on; ${status.answers.hold_out} so far`),
+    tile("Accuracy", last ? percent(last.accuracy) : "–", last ? `95\u00a0% interval ${(100 * last.low).toFixed(0)} to ${percent(last.high)}` : status.answers.hold_out < FEWEST ? `needs ${FEWEST} hold-out answers; ${status.answers.hold_out} so far` : "comes with the next fit"),
     tile("Answers a minute", status.answers_last_minute, "in the last minute"),
     tile("People at work", status.people_at_work, `${status.people} in all`),
     tile("Questions ready", status.queue, `${status.leased} on people’s screens`, status.queue === 0 && status.people_at_work > 0),

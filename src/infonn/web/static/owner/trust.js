@@ -10,7 +10,7 @@ export async function drawTrust(base) {
   const found = await call("GET", `${base}/reliability`);
   const rows = Object.entries(found).map(([name, finding]) => {
     const known = finding.value !== null;
-    return h("div", { class: known ? null : "unknown" }, h("dt", {}, finding.title), h("dd", { class: "value" }, known ? told(name, finding) : "–"), h("dd", { class: "note" }, finding.sentence));
+    return h("div", { class: known ? null : "unknown" }, h("dt", {}, finding.title), h("dd", { class: "value" }, known ? told(name, finding) : "–"), h("dd", { class: "note" }, finding.sentence.replaceAll(" %", "\u00a0%")));
   });
   $("#trust").replaceChildren(...rows);
 }
