@@ -189,7 +189,8 @@ def _summary(rows: Sequence[tuple[str, str]]) -> str:
 def _map_part(report: StudyReport) -> str:
     if report.map is None:
         return _text("There is no map yet: the first fit draws it.")
-    return map_svg(report.map, report.item_names) + _text(report.map_text)
+    scrolls = 'class="scroll" tabindex="0" role="region" aria-label="Map of the items"'
+    return f"<div {scrolls}>{map_svg(report.map, report.item_names)}</div>{_text(report.map_text)}"
 
 
 def _groups(report: StudyReport) -> str:

@@ -59,7 +59,7 @@ export class People {
     const box = h("input", { type: "checkbox", "data-person": person.respondent, "aria-label": `${COLUMNS[0][3](person)} in the model` });
     box.checked = !person.excluded;
     box.addEventListener("change", () => this.exclude(person, !box.checked));
-    const switched = h("td", {}, h("label", { class: "switch" }, box), person.excluded ? this.reason(person) : null);
+    const switched = h("td", {}, h("label", { class: "switch" }, box), person.excluded ? h("div", {}, this.reason(person)) : null);
     return h("tr", { class: person.excluded ? "excluded" : null }, cells, switched, h("td", {}, this.deleteButton(person)));
   }
 
