@@ -184,6 +184,7 @@ def _methods(
     asked = {
         "nearest": f"which of {n} candidates is most like a reference",
         "ranking": f"to order {n} candidates by their likeness to a reference",
+        "odd_one_out": f"which of {n + 1} items is least like the others",
         "label": f"to which of {len(queries['classes'])} classes an item belongs",
     }[queries["kind"]]
     took_part = [row for row in rows if not row["excluded"]]

@@ -11,7 +11,7 @@ from typing import Any
 
 from infonn.analysis.reliability import Finding, Halves, Reliability, judged_of, reliability_of, told_split_half
 from infonn.contracts.storage import Answered, LiveStorage
-from infonn.formats.csv import csv_text
+from infonn.formats.csv import csv_text, reference_and_candidates
 from infonn.live.people import PersonOut, people_table
 from infonn.maths.reliability import pairs_of
 from infonn.records import Act, Respondent, Round, StudyRecord
@@ -78,7 +78,7 @@ def _row(
         "consented_at": date(person.consented_at),
         "consent_version": person.consent_version,
         "consent_text": None if person.consent_version is None else texts.get(person.consent_version),
-        "condition": getattr(person, "condition", "") or _most_often(pairs, "condition"),
+        "condition": person.condition or _most_often(pairs, "condition"),
         "device": _most_often(pairs, "device"),
         "answered": told.answered,
         "skipped": told.skipped,
@@ -99,7 +99,7 @@ def _row(
         "agreement_with_oneself_of": of_again,
         "position_bias": told.position_bias,
         "log_loss": told.log_loss,
-        "about": dict(getattr(person, "about", {})),
+        "about": dict(person.about),
         "excluded": person.excluded,
         "excluded_at": None if excluded is None else date(excluded.at),
         "excluded_by": None if excluded is None else excluded.who,
@@ -110,9 +110,11 @@ def _row(
 
 def _catch(pair: Answered) -> dict[str, Any]:
     question, answer = pair.question, pair.answer
+    reference, candidates = reference_and_candidates(question)
     label = None if answer.response is None else question.options[answer.response].label
     return {
-        "reference": question.names[0],
+        "reference": reference,
+        "candidates": candidates,
         "chosen": label,
         "expected": None if question.expected is None else question.options[question.expected].label,
         "right": answer.response == question.expected,
@@ -143,8 +145,9 @@ def date(at: float | None) -> str | None:
 
 def chance_of(queries: Mapping[str, Any]) -> float:
     """Accuracy of a guess, by the [queries] table."""
-    n = {"label": len(queries["classes"]), "ranking": factorial(queries["candidates"])}
-    return 1 / max(1, n.get(queries["kind"], queries["candidates"]))
+    candidates = queries["candidates"]
+    n = {"label": len(queries["classes"]), "ranking": factorial(candidates), "odd_one_out": candidates + 1}
+    return 1 / max(1, n.get(queries["kind"], candidates))
 
 
 # --- reliability -----------------------------------------------------------------------------------------------
