@@ -61,6 +61,7 @@ PAGES: dict[str, tuple[str, Callable[[Page], None]]] = {
     "new": ("/new", nothing),
     "tokens": ("/tokens", tabled),
     "dashboard": ("/studies/{study}", drawn),
+    "edit": ("/studies/{study}/edit", nothing),
     "report": ("/studies/{study}/report", nothing),
 }
 
