@@ -18,6 +18,7 @@ from infonn.specs.registry import by_present_names
 LARGEST = 2**63 - 1  # for a column of the database
 Whole = Annotated[int, Field(ge=0, le=LARGEST)]
 Positive = Annotated[int, Field(ge=1, le=LARGEST)]
+MOST_FIXED = 200  # practice or catch questions, which are looked at whenever a study is loaded
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -64,8 +65,8 @@ class ItemsTable(BaseModel):
 class QueriesTable(_Table):
     candidates: int = 3
     kind: Kind = "nearest"
-    first: Whole = 20
-    pool_size: Positive = 20_000
+    first: Annotated[int, Field(ge=0, le=1_000_000)] = 20
+    pool_size: Annotated[int, Field(ge=1, le=10_000_000)] = 20_000
     classes: list[Any] = []  # names; the task says what is wrong with one
 
 
@@ -102,8 +103,8 @@ class PeopleTable(_Table):
     per_person: Annotated[int, Field(ge=0, le=100_000)] = 0  # questions for each person; 0 for no limit
     lease_s: Annotated[float, Field(ge=1, le=30 * 86_400)] = 600.0  # then a question goes to somebody else
     prefetch: Annotated[int, Field(ge=0, le=10)] = 2  # questions a page holds beside the one on the screen
-    practice: list[Any] = []  # {reference, candidates, expected}, by item name
-    catch: list[Any] = []  # {position, reference, candidates, expected}
+    practice: Annotated[list[Any], Field(max_length=MOST_FIXED)] = []  # {reference, candidates, expected}, by item name
+    catch: Annotated[list[Any], Field(max_length=MOST_FIXED)] = []  # {position, reference, candidates, expected}
     completion_code: str = ""
     completion_url: str = ""
 
@@ -192,9 +193,10 @@ def _as_table(values: Any, table: str) -> dict[str, Any]:
 
 def _check_ranges(table: str, settings: Mapping[str, Any]) -> None:
     for key, (least, most) in PART_RANGES.items():
-        value = settings.get(key)
-        if isinstance(value, int | float) and not isinstance(value, bool) and not least <= value <= most:
-            raise DataError(f"[{table}] {key} is {value}; it must be from {least} to {most}.")
+        given = settings.get(key)
+        for value in given if isinstance(given, list) else [given]:
+            if isinstance(value, int | float) and not isinstance(value, bool) and not least <= value <= most:
+                raise DataError(f"[{table}] {key} is {given}; it must be from {least} to {most}.")
 
 
 _TYPE_WORDS = {
@@ -227,6 +229,8 @@ def _sentence(error: ErrorDetails) -> Exception:
     if error["type"] in _OUT_OF_RANGE:
         low, high = _range_of(fields[key].metadata)
         return DataError(f"[{table}] {key} is {value}; it must be from {low} to {high}.")
+    if error["type"] == "too_long":
+        return DataError(f"[{table}] {key} has {len(value)} entries; at most {error['ctx']['max_length']} are taken.")
     wanted = _TYPE_WORDS.get(error["type"], "something else")
     return DataError(f"[{table}] {key} is {value!r}; it must be {wanted}, like {fields[key].default!r}.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -107,8 +107,7 @@ def tokens(request: Request, server: ServerOf) -> Response:
 @router.get("/new")
 def new_study(request: Request, server: ServerOf) -> Response:
     """Create a study from files."""
-    languages = sorted(file.stem for file in (HERE / "texts").glob("*.json"))
-    return _stranger(request, server) or _page("new.html", languages=languages)
+    return _stranger(request, server) or _page("new.html", languages=languages())
 
 
 @router.get("/studies/{name}")
@@ -157,14 +156,18 @@ def markdown(text: str) -> Markup:
     return Markup(nh3.clean(html, tags=_ALLOWED, attributes={"a": {"href"}}, url_schemes={"http", "https", "mailto"}))
 
 
-@cache
+@lru_cache(maxsize=16)
 def texts_of(language: str) -> dict[str, str]:
     """What the participants' page says, in a language; English where there is none or a text is missing."""
     texts: dict[str, str] = json.loads((HERE / "texts" / "en.json").read_text(encoding="utf-8"))
-    own = HERE / "texts" / f"{language}.json"
-    if language.isalpha() and own.is_file():
-        texts |= json.loads(own.read_text(encoding="utf-8"))
+    if language in languages():
+        texts |= json.loads((HERE / "texts" / f"{language}.json").read_text(encoding="utf-8"))
     return texts
+
+
+@cache
+def languages() -> list[str]:
+    return sorted(file.stem for file in (HERE / "texts").glob("*.json"))
 
 
 @cache
