@@ -10,8 +10,7 @@ NAMES = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py
 
 
 def test_the_list_is_whole() -> None:
-    points = [*map(str, range(1, 15)), "low"]
-    assert points == LISTED
+    assert [*map(str, range(1, 15)), "low"] == LISTED
 
 
 @pytest.mark.parametrize("point", LISTED)

@@ -283,7 +283,7 @@ def test_tables_that_went_through_other_tools_are_read_alike(no_response) -> Non
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"candidates": ["soup", "x"]}, "Line 1 cannot be read: the reference and its candidates must differ"),
+        ({"candidates": ["soup", "x"]}, "Line 1 cannot be read: the items of a question must differ"),
         ({"shown": [0, 0]}, "Line 1 cannot be read: `shown` must hold the number of every option once"),
     ],
 )

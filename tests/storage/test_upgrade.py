@@ -85,13 +85,13 @@ def test_a_landed_database_goes_there_and_back_with_every_answer(database_url, t
                     connection.execute(sa.insert(table), found)
     kept.close()
     counts = []
-    for version in ("0002", "0001", "0002"):
+    for version in ("0002", schema.HEAD, "0002", "0001", schema.HEAD):
         migrate(database, version)
         assert database.version() == version
         with database.write_as_is() as connection:
             counted = {name: f'SELECT count(*) FROM "{name}"' for name in ("answers", "questions", "leases", "studies")}
             counts.append({name: connection.scalar(sa.text(command)) for name, command in counted.items()})
-    assert counts[0] == counts[1] == counts[2]
+    assert all(counted == counts[0] for counted in counts)
     assert counts[0]["answers"] == 13
     assert differences(database) == []
     database.close()

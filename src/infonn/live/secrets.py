@@ -98,7 +98,7 @@ def _kept_in(file: Path, stored: str | None) -> str:
         finally:
             draft.unlink(missing_ok=True)
     file.chmod(0o600)
-    return _long_enough(file.read_text().strip())
+    return _long_enough(file.read_text(encoding="utf-8").strip())
 
 
 def _long_enough(secret: str) -> str:

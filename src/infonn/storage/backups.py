@@ -149,12 +149,14 @@ def _put_aside(path: Path) -> Path | None:
 
 def _sync(path: Path) -> None:
     """Wait until the file, and its name, are on the disk."""
-    for each in (path, path.parent):
-        opened = os.open(each, os.O_RDONLY)
+    with path.open("r+b") as file:
+        os.fsync(file.fileno())
+    with suppress(OSError):  # where the system lets a folder be synced: not on Windows
+        folder = os.open(path.parent, os.O_RDONLY)
         try:
-            os.fsync(opened)
+            os.fsync(folder)
         finally:
-            os.close(opened)
+            os.close(folder)
 
 
 # --- PostgreSQL ------------------------------------------------------------------------------------
