@@ -33,6 +33,10 @@ class StudyError(InfonnError):
     """A study that does not exist, exists already, or was made with other settings."""
 
 
+class StudyFullError(StudyError):
+    """A study that takes no more people."""
+
+
 class StorageError(InfonnError):
     """A storage that cannot be reached or written to, or that another version of infonn wrote."""
 

@@ -198,8 +198,10 @@ def _parquet_cells(data: bytes) -> Iterator[dict[str, Any]]:
     try:
         file, n_bytes = parquet.ParquetFile(io.BytesIO(data)), 0
         check_number(file.metadata.num_rows)
+        groups = (file.metadata.row_group(number) for number in range(file.metadata.num_row_groups))
+        check_unpacked(sum(group.total_byte_size for group in groups), len(data), MAX_BYTES)
         columns = [name for name in file.schema_arrow.names if name in COLUMNS]
-        for batch in file.iter_batches(batch_size=100, columns=columns):
+        for batch in file.iter_batches(batch_size=20, columns=columns):
             n_bytes += batch.nbytes
             check_unpacked(n_bytes, len(data), MAX_BYTES)
             yield from batch.to_pylist()

@@ -23,7 +23,7 @@ from infonn.formats.csv import (
     write_parquet,
 )
 from infonn.formats.named import ANSWERS, READ, WRITTEN
-from infonn.live.studies import serving_for
+from infonn.live.studies import servings_for
 from infonn.records import ItemFile, StudyRecord
 from infonn.specs.build import new_record
 from infonn.specs.settings import check_spec
@@ -94,8 +94,9 @@ def restored(storage: LiveStorage, data: bytes, name: str | None) -> StudyRecord
     record = new_record(kept.record.spec, items)
     told = kept.record
     record = replace(record, created_at=told.created_at, archived=told.archived, retention_days=told.retention_days)
+    record = replace(record, paused=told.paused)
     _check_new(storage, record.name)
-    serving_for(storage, record, items.items)  # refuses what cannot be served
+    servings_for(storage, record, items.items)  # refuses what cannot be served
     storage.create_study(
         record,
         kept.items,
@@ -112,12 +113,24 @@ def put_study(storage: LiveStorage, spec: dict[str, Any], items: ItemSet, files:
     """A new study, once it is clear that its questions can be asked."""
     record = new_record({key: value for key, value in spec.items() if value}, items)
     _check_new(storage, record.name)
-    draw = serving_for(storage, record, items.items).draw
-    # The first questions are random by plan, and there before a worker has looked.
-    drawn = [] if draw is None else islice(draw("train"), record.spec["queries"]["first"])
-    first = [replace(question, strategy_asked="random") for question in drawn]
+    servings = servings_for(storage, record, items.items)
+    by_queue = {serving.condition: serving for serving in servings.values() if serving.draw_at is None}
+    first = []
+    for serving in by_queue.values():
+        # The first questions are random by plan, and there before a worker has looked.
+        drawn = islice(serving.draw("train"), record.spec["queries"]["first"]) if serving.draw else ()
+        first += [replace(question, strategy_asked="random") for question in drawn]
     storage.create_study(record, items.items, items.features, files, questions=first)
     return record
+
+
+def copied(storage: LiveStorage, record: StudyRecord, name: str) -> StudyRecord:
+    """A new study of the same items and settings: nobody has seen it yet."""
+    spec = {**record.spec, "study": {**record.spec.get("study", {}), "name": name}}
+    files = [file for path in storage.files(record.name) if (file := storage.file(record.name, path)) is not None]
+    items = ItemSet(tuple(storage.items(record.name)), storage.features(record.name))
+    made = put_study(storage, spec, items, files)
+    return storage.change_study(made.name, retention_days=record.retention_days)
 
 
 def check_name(name: object) -> None:

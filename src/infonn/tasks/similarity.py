@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -35,7 +35,7 @@ class SimilarityTask:
     """Which of the candidates is nearest to the reference? Or: rank them. Or: which of three is the odd one?
 
     The pool is `pool` where given (rows of queries), else all queries where they are at most `pool_size`,
-    else `pool_size` of them drawn afresh each round.
+    else `pool_size` of them drawn afresh each round. `among` are the items it asks about; None for all.
     """
 
     names: Sequence[str]
@@ -43,9 +43,10 @@ class SimilarityTask:
     kind: Kind = "nearest"
     pool_size: int = DEFAULT_POOL
     pool: IntArray | None = None
+    among: IntArray | None = None
 
     def __post_init__(self) -> None:
-        check_length(self.candidates, len(self.names))
+        check_length(self.candidates, self._n_asked)
         if self.kind == "label":
             raise InvalidQueryError(
                 'A similarity task asks "nearest", "ranking" or "odd_one_out"; for "label" use task="labels".'
@@ -63,29 +64,48 @@ class SimilarityTask:
     def n_items(self) -> int:
         return len(self.names)
 
+    def limited_to(self, items: IntArray) -> SimilarityTask:
+        """The task that asks about these items alone."""
+        return replace(self, among=np.asarray(items, np.int32))
+
+    @property
+    def _n_asked(self) -> int:
+        return len(self.names if self.among is None else self.among)
+
+    def _queries_of(self, places: IntArray) -> IntArray:
+        """Queries of the items asked about, from queries of their places in `among`."""
+        return places if self.among is None else np.asarray(self.among)[places]
+
     @cached_property
     def _fixed(self) -> IntArray | None:
         if self.pool is not None:
-            return np.asarray(self.pool, np.int32)
-        few = count_queries(len(self.names), self.candidates, self.kind) <= self.pool_size
-        return all_queries(len(self.names), self.candidates, self.kind) if few else None
+            pool = np.asarray(self.pool, np.int32)
+            return pool if self.among is None else pool[np.isin(pool, self.among).all(axis=1)]
+        few = count_queries(self._n_asked, self.candidates, self.kind) <= self.pool_size
+        return self._queries_of(all_queries(self._n_asked, self.candidates, self.kind)) if few else None
 
     @property
     def searchable(self) -> bool:
         """Whether queries beyond the proposed ones may be asked: not where these were given, or are all there are."""
-        return self._fixed is None
+        return self._fixed is None and self.among is None
 
     def first_queries(self, size: int, rng: Generator) -> IntArray:
         """Random queries, before anything is known."""
         if self._fixed is None:
-            return draw_queries(size, len(self.names), self.candidates, rng)
+            return self._queries_of(draw_queries(size, self._n_asked, self.candidates, rng))
         return self._fixed[rng.permutation(len(self._fixed))[:size]]
+
+    def query_about(self, item: int, rng: Generator) -> IntArray:
+        """This item beside random candidates."""
+        asked = np.arange(self.n_items) if self.among is None else self.among
+        candidates = rng.choice(asked[asked != item], self.candidates, replace=False)
+        return np.array([item, *candidates], np.int32)
 
     def propose(self, belief: Belief, answers: Answers, rng: Generator) -> IntArray:
         """The pool to select from; it does not look at the belief."""
         if self._fixed is not None:
             return self._fixed
-        return draw_queries(self.pool_size, len(self.names), self.candidates, rng)
+        return self._queries_of(draw_queries(self.pool_size, self._n_asked, self.candidates, rng))
 
     def completed(self, queries: IntArray, belief: Belief, answers: Answers) -> IntArray:
         """As they are: a proposal has its candidates."""

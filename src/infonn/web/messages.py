@@ -48,6 +48,19 @@ class AnswerIn(Message):
     context: Table = Field(default={}, description="Device class, visibility changes, ...: at most 4,000 characters.")
 
 
+class AboutIn(Message):
+    """What a person says about themselves: the fields of a form by name."""
+
+    form: Literal["before", "after"]
+    values: dict[
+        Annotated[str, StringConstraints(max_length=40)],
+        Annotated[str, StringConstraints(max_length=5000)]
+        | float
+        | Annotated[list[Annotated[str, StringConstraints(max_length=500)]], Field(max_length=200)]
+        | None,
+    ] = Field(max_length=100)
+
+
 class UndoIn(Message):
     answer: ClientId
 
@@ -89,6 +102,18 @@ class Progress(BaseModel):
     of: int | None
 
 
+class FieldView(BaseModel):
+    """A question about the person."""
+
+    name: str
+    label: str
+    kind: Literal["text", "long_text", "number", "choice", "choices"]
+    options: list[str]
+    required: bool
+    least: float | None
+    most: float | None
+
+
 class StudyView(BaseModel):
     """What a participant's page needs to know about the study."""
 
@@ -101,14 +126,26 @@ class StudyView(BaseModel):
     kind: Kind
     prefetch: int
     practice: int
+    pause_text: str = ""
+    min_time_s: float = Field(default=0.0, description="Before a choice counts.")
+    block: int = Field(default=0, description="Questions between two pauses; 0 for none.")
+    pause_s: float = Field(default=0.0, description="The shortest pause.")
+    withdraw: bool = True
+    before: list[FieldView] = Field(default=[], description="Asked about the person before the first question.")
+    after: list[FieldView] = []
 
 
 class Turn(BaseModel):
-    """What to show: the first of `questions` now, the others are fetched ahead; `finished` when there is no more."""
+    """What to show: the first of `questions` now, the others are fetched ahead; `finished` when there is no more.
+
+    `form` is what the person has to fill in before it goes on. `ended` says how it went for them."""
 
     questions: list[QuestionView]
     progress: Progress
     finished: bool
+    form: Literal["before", "after"] | None = None
+    paused: bool = Field(default=False, description="The study pauses; what was answered is kept.")
+    ended: Literal["done", "screened_out", "over_quota"] | None = None
     completion_code: str | None = None
     completion_url: str | None = None
 
@@ -119,6 +156,7 @@ class SessionOut(Turn):
     respondent: str
     session: str
     study: StudyView
+    briefing: str | None = Field(default=None, description="Instructions of the person's own condition, as clean HTML.")
 
 
 class AnswerView(BaseModel):
@@ -199,8 +237,11 @@ class StudyOut(BaseModel):
 
     name: str
     link: str
+    link_warning: str | None = Field(description="Why people may not reach the link, where that is to be feared.")
+    condition_links: dict[str, str] = Field(description="For each condition, the link that leads into it.")
     key: str
     archived: bool
+    paused: bool
     created_at: float
     n_items: int
     retention_days: float
@@ -208,14 +249,22 @@ class StudyOut(BaseModel):
 
 
 class ChangeIn(Message):
-    """`archived` ends the study (or opens it again); `people` and `budget` change keys of these tables.
+    """`archived` ends the study (or opens it again), `paused` lets it wait; `people` and `budget` change keys of these
+    tables.
 
     After `retention_days` without a visit it is forgotten who a person is; 0 for never."""
 
     archived: bool | None = None
+    paused: bool | None = None
     retention_days: float | None = Field(default=None, ge=0, le=36_500)
     people: Table | None = None
     budget: Table | None = None
+
+
+class CopyIn(Message):
+    """A new study of the same items and settings, without people and answers."""
+
+    name: Annotated[str, StringConstraints(min_length=1, max_length=80)]
 
 
 class ExcludeIn(Message):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 import time
 from collections import deque
@@ -21,6 +22,7 @@ from infonn.web.outgoing import Outgoing
 from infonn.web.security import Credentials, RateLimit, client_key
 from infonn.web.turns import Turns
 
+_HOST = re.compile(r"[A-Za-z0-9.\-]{1,253}(:\d{1,5})?|\[[0-9a-fA-F:.]{2,45}\](:\d{1,5})?")
 TIMED = ("session", "questions", "answers", "undo")  # kinds of requests whose times are kept
 _REMEMBERED = 20_000  # replies of each kind
 _HEALTH_S = 1.0  # a storage that takes longer does not answer
@@ -73,8 +75,17 @@ class Timings:
 class Server:
     """Made once per process; the app keeps it in its state."""
 
-    def __init__(self, storage: LiveStorage, public_url: str, limits: Limits, secret: bytes | None = None) -> None:
+    def __init__(
+        self,
+        storage: LiveStorage,
+        public_url: str,
+        limits: Limits,
+        secret: bytes | None = None,
+        link_warning: str | None = None,
+        ask_proxy: bool = False,
+    ) -> None:
         self.storage, self.public_url, self.limits = storage, public_url.rstrip("/"), limits
+        self.link_warning, self._ask_proxy = link_warning, ask_proxy
         self.credentials = Credentials(storage, secret or secrets.token_bytes(32))
         self.studies = LiveStudies(storage)
         self.timings = Timings()
@@ -122,9 +133,16 @@ class Server:
         self._health_asked = None
         return True
 
-    def link(self, key: str) -> str:
+    def url(self, request: Request) -> str:
+        """How people reach this server: as a trusted proxy says, where nobody said it before."""
+        if not self._ask_proxy:
+            return self.public_url
+        host = request.headers.get("x-forwarded-host", "").partition(",")[0].strip() or request.headers.get("host", "")
+        return f"{request.url.scheme}://{host}" if _HOST.fullmatch(host) else self.public_url
+
+    def link(self, key: str, request: Request) -> str:
         """The participants' link of a study."""
-        return f"{self.public_url}/s/{key}"
+        return f"{self.url(request)}/s/{key}"
 
 
 async def server_of(request: Request) -> Server:  # async: a plain function would cost a change of threads

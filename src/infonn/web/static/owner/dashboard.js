@@ -6,6 +6,7 @@ import { accuracyFigure, paceFigure, paces } from "./curves.js";
 import { Figure, percent } from "./figures.js";
 import { ItemMap } from "./map.js";
 import { People, ago } from "./people.js";
+import { steer } from "./steering.js";
 
 const EVERY_MS = 2000;
 const FEWEST = 10; // hold-out answers from which on a point is drawn
@@ -122,6 +123,7 @@ async function describe() {
   $("#go-answer").href = `/s/${one.key}?participant=owner`;
   $("#ended").hidden = !one.archived;
   $("#archive").textContent = one.archived ? "Open it again" : "End the study";
+  steer(one, describe);
   $("#archive").onclick = async () => {
     await call("PATCH", base, { archived: !one.archived });
     notice(one.archived ? "The study is open again." : "The study has ended; its link says so.", () => call("PATCH", base, { archived: one.archived }).then(describe), "Undo");

@@ -145,7 +145,7 @@ export function contents(item, pictures) {
   const { image, caption, bars } = view(item);
   return [
     image ? picture(image, caption ? "" : item.name, pictures) : null,
-    caption ? h("span", { class: "caption" }, caption) : null,
+    caption ? h("span", { class: "caption", dir: "auto" }, caption) : null,
     bars.length ? barsOf(bars) : null,
   ];
 }
