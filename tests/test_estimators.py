@@ -9,6 +9,7 @@ from sklearn.utils import estimator_checks
 
 from infonn.errors import DataError, InvalidQueryError, UnknownNameError
 from infonn.estimators import Embedding
+from infonn.oracles.distances import DistanceOracle
 from infonn.queries import draw_queries
 
 N = 12
@@ -87,6 +88,17 @@ def test_rankings_are_learned_and_predicted(rng):
     model = Embedding("mds", kind="ranking", settings={"dims": 1}, random_state=1).fit(queries, responses)
     assert model.score(queries, responses) > 0.7
     assert model.predict(queries).max() < 6
+
+
+def test_odd_ones_are_learned_and_predicted(rng):
+    line = np.arange(7.0)[:, None] ** 1.3  # no two pairs are equally far apart
+    triples = draw_queries(150, 7, 2, rng)
+    responses = DistanceOracle(line, "odd_one_out").answer(triples, rng)
+    settings = {"dims": 1, "n_chains": 16}
+    model = Embedding("posterior", kind="odd_one_out", settings=settings, random_state=1).fit(triples, responses)
+    assert (model.predict(triples) == responses).mean() > 0.9
+    with pytest.raises(InvalidQueryError, match="among 3 items"):
+        model.predict(draw_queries(5, 7, 3, rng))
 
 
 def test_what_is_wrong_is_said(data):

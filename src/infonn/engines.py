@@ -118,8 +118,7 @@ class Here:
                 waiting.extendleft(reversed(list(then(piece, result))))  # one thing after the other
             yield piece, result
 
-    def map(self, function: Callable[[Piece], Result], pieces: Iterable[Piece]) -> Iterator[Result]:
-        return map(function, pieces)
+    map = staticmethod(map)
 
     def close(self) -> None: ...
 

@@ -10,7 +10,7 @@ from browser.steps import choose, log_in, open_study, ready, told, wait_for_answ
 
 
 @pytest.mark.parametrize("query", ["", "?PROLIFIC_PID=person-11"])
-def test_11_a_page_keeps_unsent_answers_when_its_session_is_unknown(site: Site, new_page, query) -> None:
+def test_point_11_a_page_keeps_unsent_answers_when_its_session_is_unknown(site: Site, new_page, query) -> None:
     record = site.study(prefetch=2)
     page = new_page()
     open_study(page, site.link(record, query))
@@ -30,7 +30,7 @@ def test_11_a_page_keeps_unsent_answers_when_its_session_is_unknown(site: Site, 
     assert len({pair.answer.respondent for pair in site.answers(record)}) == (1 if query else 2)
 
 
-def test_11_a_reload_with_an_unknown_session_keeps_unsent_answers(site: Site, new_page) -> None:
+def test_point_11_a_reload_with_an_unknown_session_keeps_unsent_answers(site: Site, new_page) -> None:
     record = site.study(prefetch=2)
     page = new_page()
     open_study(page, site.link(record))

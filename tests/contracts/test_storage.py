@@ -893,7 +893,7 @@ def test_point_9_a_name_no_database_can_keep_is_unknown_and_refused(live, name) 
     ],
     ids=["nan", "context", "nul", "twice", "another question", "no option"],
 )
-def test_points_6_and_7_an_import_is_refused_as_a_whole(live, pair) -> None:
+def test_point_6_and_point_7_an_import_is_refused_as_a_whole(live, pair) -> None:
     live.add_questions("s", [question(0)])
     live.add_answer("s", answer("q0"))
     before = live.revision("s")

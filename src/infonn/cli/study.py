@@ -32,6 +32,12 @@ ImportFormat = StrEnum("ImportFormat", [*READ, "bundle"])  # type: ignore[misc]
 CSV = ExportFormat("csv")
 
 
+class QuestionKind(StrEnum):
+    nearest = "nearest"
+    ranking = "ranking"
+    odd_one_out = "odd_one_out"
+
+
 class Role(StrEnum):
     owner = "owner"
     reader = "reader"
@@ -71,6 +77,9 @@ def create(
     name: Annotated[str | None, typer.Option(help="What to call the study [default: as in the settings].")] = None,
     settings: Annotated[Path | None, typer.Option(help="A study.toml with more settings.")] = None,
     features: Annotated[Path | None, typer.Option(help="A .npy file, one row per item.")] = None,
+    kind: Annotated[
+        QuestionKind | None, typer.Option(help="What is asked: the nearest, a ranking, or the odd one of three.")
+    ] = None,
     candidates: Annotated[int | None, typer.Option(help="Candidates in a question.", min=2)] = None,
     answers: Annotated[int | None, typer.Option(help="Answers the study is meant to have.", min=1)] = None,
     at_random: Annotated[
@@ -95,6 +104,7 @@ def create(
     spec = read_spec(settings) if settings is not None else {}
     given = {
         ("study", "name"): name,
+        ("queries", "kind"): None if kind is None else kind.value,
         ("queries", "candidates"): candidates,
         ("budget", "answers"): answers,
         ("people", "at_random"): at_random,

@@ -158,7 +158,8 @@ def _replay(data: NamedData, settings: Settings, own: Mapping[str, Any]) -> Worl
     n_pool = min(settings.queries.pool_size, len(questions) // 2)
     held_out = questions[order[n_pool : n_pool + N_TEST]]
     oracle = ReplayOracle(recorded, settings.study.seed)
-    triplets = split_into_triplets(Answers(held_out, oracle.answer(held_out, default_rng(0))))
+    answers = Answers(held_out, oracle.answer(held_out, default_rng(0)), data.recorded.kind)
+    triplets = split_into_triplets(answers)
     measures = {"triplet_accuracy": TripletAccuracy(triplets)}
     return World(data.items, oracle, measures, pool=questions[order[:n_pool]])
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
+
+from infonn.queries import Kind
 
 _CSV, _BYTES = "text/csv; charset=utf-8", "application/octet-stream"
 
@@ -16,6 +19,7 @@ class Format:
     content_type: str
     written: bool = True
     read: bool = True
+    kinds: tuple[Kind, ...] = get_args(Kind)  # of questions whose answers it can hold
 
     @property
     def is_text(self) -> bool:
@@ -30,6 +34,7 @@ ANSWERS = {
     "next": Format("NEXT", "-next.csv", _CSV),
     "cblearn": Format("cblearn", "-cblearn.npz", _BYTES),
     "r": Format("R", "-r.csv", _CSV, read=False),
+    "things": Format("THINGS", "-things.txt", "text/plain; charset=utf-8", kinds=("odd_one_out",)),
 }
 WRITTEN = [name for name, format in ANSWERS.items() if format.written]
 READ = [name for name, format in ANSWERS.items() if format.read]

@@ -15,7 +15,7 @@ from infonn.beliefs import Examples
 from infonn.contracts.loop import Task
 from infonn.contracts.storage import LiveStorage, Serving
 from infonn.errors import DataError, InvalidQueryError
-from infonn.queries import padded_queries
+from infonn.queries import Kind, padded_queries
 from infonn.records import Item, Purpose, Question, StudyRecord
 from infonn.specs.build import build_task
 from infonn.specs.settings import check_spec, ending
@@ -295,14 +295,23 @@ def _question(
     )
 
 
-def _named_query(entry: Any, items: Sequence[Item]) -> tuple[int, ...]:
+def _named_query(entry: Any, items: Sequence[Item], kind: Kind) -> tuple[int, ...]:
     """A practice or catch question of the [people] table, written with item names; a label needs no candidates."""
-    shape = "{reference = 'a', candidates = ['b', 'c', 'd'], expected = 'b'}"
+    shape, needed = "{reference = 'a', candidates = ['b', 'c', 'd'], expected = 'b'}", {"reference"}
+    if kind == "odd_one_out":
+        shape, needed = "{candidates = ['a', 'b', 'c'], expected = 'c'}", {"candidates", "expected"}
     shown_again = isinstance(entry, Mapping) and entry.get("reference") in _listed(entry)
-    if not isinstance(entry, Mapping) or "reference" not in entry or not ("expected" in entry or shown_again):
+    if (
+        not isinstance(entry, Mapping)
+        or not needed <= set(entry)
+        or not ("expected" in entry or shown_again)
+        or (kind == "odd_one_out" and "reference" in entry)
+    ):
         raise DataError(f"Practice and catch questions are written as {shape}; one is {entry!r}.")
     index = {item.name: i for i, item in enumerate(items)}
-    names = [entry["reference"], *_listed(entry)]
+    names = [*([entry["reference"]] if "reference" in entry else []), *_listed(entry)]
+    if kind == "odd_one_out" and len(names) != 3:
+        raise DataError(f"The odd one is asked for among 3 items, as in {shape}; one question is {entry!r}.")
     for name in names:
         if not isinstance(name, str) or name not in index:
             raise DataError(f'A practice or catch question names "{name}", which is no item of this study.')
@@ -312,10 +321,10 @@ def _named_query(entry: Any, items: Sequence[Item]) -> tuple[int, ...]:
 
 
 def _expected(entry: Mapping[str, Any], question: Question) -> int:
-    """The option that is right: a candidate, a class, or for a ranking all candidates, as in "b > c > d".
+    """The option that is right: an item, a class, or for a ranking all candidates, as in "b > c > d".
 
     Where the reference is a candidate, as in a check of attention, that one."""
-    labels, expected = [option.label for option in question.options], entry.get("expected", entry["reference"])
+    labels, expected = [option.label for option in question.options], entry.get("expected", entry.get("reference"))
     if expected not in labels:
         known = ", ".join(labels[:6]) or "none, as it has no candidates"
         raise DataError(f'A practice or catch question expects "{expected}"; its options are {known}.')

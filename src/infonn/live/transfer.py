@@ -12,7 +12,7 @@ from pydantic import StringConstraints, TypeAdapter, ValidationError
 from infonn.contracts.storage import Answered, LiveStorage
 from infonn.datasets.items import ItemSet
 from infonn.errors import DataError, StudyError, unknown_name
-from infonn.formats import bundle, cblearn, next, r, salmon
+from infonn.formats import bundle, cblearn, next, r, salmon, things
 from infonn.formats.csv import (
     answer_rows,
     read_csv,
@@ -57,6 +57,7 @@ _WRITERS: dict[str, Callable[[list[Answered], list[str], StudyRecord], str | byt
     "next": lambda answered, names, record: next.write(answered, names, record.name),
     "cblearn": lambda answered, names, _: cblearn.write(answered, names),
     "r": lambda answered, names, _: r.write(answered, names),
+    "things": lambda answered, names, _: things.write(answered),
 }
 _READERS: dict[str, Callable[[Any, str, list[str]], list[Answered]]] = {
     "csv": read_csv,
@@ -65,6 +66,7 @@ _READERS: dict[str, Callable[[Any, str, list[str]], list[Answered]]] = {
     "salmon": salmon.read,
     "next": next.read,
     "cblearn": cblearn.read,
+    "things": things.read,
 }
 
 

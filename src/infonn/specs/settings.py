@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from pydantic_core import ErrorDetails
 
 from infonn.errors import DataError, unknown_name
-from infonn.queries import Kind
+from infonn.queries import ODD_CANDIDATES, Kind
 from infonn.specs.registry import by_present_names
 
 LARGEST = 2**63 - 1  # for a column of the database
@@ -78,7 +78,7 @@ class ItemsTable(BaseModel):
 
 
 class QueriesTable(_Table):
-    candidates: int = 3
+    candidates: int = 3  # beside the reference; where the odd one of three is asked for, beside any one of them: 2
     kind: Kind = "nearest"
     first: Whole = 20
     pool_size: Positive = 20_000
@@ -157,7 +157,7 @@ class PeopleTable(_Table):
     pause_s: Annotated[float, Field(ge=0, le=3600)] = 0.0  # the shortest pause
     lease_s: Annotated[float, Field(ge=1, le=30 * 86_400)] = 600.0  # then a question goes to somebody else
     prefetch: Annotated[int, Field(ge=0, le=10)] = 2  # questions a page holds beside the one on the screen
-    practice: list[Any] = []  # {reference, candidates, expected}, by item name
+    practice: list[Any] = []  # {reference, candidates, expected}, by item name; an odd one has no reference
     catch: list[Any] = []  # {position, reference, candidates, expected}; without a position, for `catch_every`
     catch_every: Annotated[int, Field(ge=0, le=10_000)] = 0  # one of the others among so many questions, anywhere
     most_wrong: Annotated[int, Field(ge=0, le=1000)] = 0  # catch questions answered wrong, then it ends; 0: never
@@ -249,6 +249,8 @@ def check_settings(spec: Mapping[str, Any]) -> Settings:
             given[part] = by_present_names(given[part])
     if isinstance(study := given.get("study"), dict) and study.get("task") == "labels":
         given["queries"] = {**_as_table(given.get("queries", {}), "queries"), "kind": "label"}
+    if isinstance(queries := given.get("queries"), dict) and queries.get("kind") == "odd_one_out":
+        given["queries"] = {"candidates": ODD_CANDIDATES, **queries}
     try:
         settings = Settings.model_validate(given)
     except ValidationError as error:

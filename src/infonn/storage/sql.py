@@ -658,6 +658,8 @@ class SqlStorage:
             sql_owners.insert_act(connection, self._clock(), who, what, study, details or {})
 
     def acts(self, study: str | None = None, after: int = 0, limit: int = 1000) -> list[Act]:
+        if study is not None and not is_plain(study):
+            return []
         with self.database.read() as connection:
             return sql_owners.acts_after(connection, study, after, limit)
 

@@ -1,4 +1,4 @@
-"""Similarity questions: the pool is drawn from all queries, or given; the options are the candidates."""
+"""Similarity questions: the pool is drawn from all queries, or given; the options are items, or orders of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,18 @@ from numpy.random import Generator
 from infonn.arrays import IntArray
 from infonn.beliefs import Belief, Examples
 from infonn.errors import InvalidQueryError
-from infonn.queries import Answers, Kind, all_queries, check_length, check_queries, count_queries, draw_queries, orders
+from infonn.queries import (
+    Answers,
+    Kind,
+    all_queries,
+    check_kind,
+    check_length,
+    check_queries,
+    count_queries,
+    draw_queries,
+    option_items,
+    orders,
+)
 from infonn.records import Option
 
 DEFAULT_POOL = 20_000
@@ -21,7 +32,7 @@ DEFAULT_POOL = 20_000
 
 @dataclass(frozen=True)
 class SimilarityTask:
-    """Which of the candidates is nearest to the reference (or: rank them).
+    """Which of the candidates is nearest to the reference? Or: rank them. Or: which of three is the odd one?
 
     The pool is `pool` where given (rows of queries), else all queries where they are at most `pool_size`,
     else `pool_size` of them drawn afresh each round. `among` are the items it asks about; None for all.
@@ -36,10 +47,11 @@ class SimilarityTask:
 
     def __post_init__(self) -> None:
         check_length(self.candidates, self._n_asked)
-        if self.kind == "ranking":
-            orders(self.candidates)  # refuses rankings nobody can give
         if self.kind == "label":
-            raise InvalidQueryError('A similarity task asks "nearest" or "ranking"; for "label" use task="labels".')
+            raise InvalidQueryError(
+                'A similarity task asks "nearest", "ranking" or "odd_one_out"; for "label" use task="labels".'
+            )
+        check_kind(self.candidates, self.kind)
         if self.pool is not None:
             pool = check_queries(self.pool, len(self.names))
             if pool.shape[1] != 1 + self.candidates:
@@ -69,8 +81,8 @@ class SimilarityTask:
         if self.pool is not None:
             pool = np.asarray(self.pool, np.int32)
             return pool if self.among is None else pool[np.isin(pool, self.among).all(axis=1)]
-        few = count_queries(self._n_asked, self.candidates) <= self.pool_size
-        return self._queries_of(all_queries(self._n_asked, self.candidates)) if few else None
+        few = count_queries(self._n_asked, self.candidates, self.kind) <= self.pool_size
+        return self._queries_of(all_queries(self._n_asked, self.candidates, self.kind)) if few else None
 
     @property
     def searchable(self) -> bool:
@@ -106,9 +118,9 @@ class SimilarityTask:
         """None."""
 
     def options(self, query: IntArray, examples: Examples | None = None) -> tuple[Option, ...]:
-        """The candidates; for a ranking, their orders from nearest to farthest."""
-        candidates = [int(item) for item in np.asarray(query)[1:] if item >= 0]
-        if self.kind == "nearest":
-            return tuple(Option(self.names[item], item) for item in candidates)
-        labels = [" > ".join(self.names[candidates[i]] for i in order) for order in orders(len(candidates))]
+        """The candidates, or the three of which one is odd; for a ranking, its orders from nearest to farthest."""
+        items = [int(item) for item in option_items(np.asarray(query)[None], self.kind)[0] if item >= 0]
+        if self.kind != "ranking":
+            return tuple(Option(self.names[item], item) for item in items)
+        labels = [" > ".join(self.names[items[i]] for i in order) for order in orders(len(items))]
         return tuple(Option(label) for label in labels)

@@ -63,6 +63,7 @@ def create_app(
         docs_url=None,  # its page would load scripts from another host
         redoc_url=None,
         openapi_url="/api/openapi.json",
+        redirect_slashes=False,  # it would lead to whatever host the request names
     )
     app.state.server = Server(storage, public_url, limits or Limits(), secret, link_warning, ask_proxy)
     app.include_router(participants.router)
@@ -108,6 +109,7 @@ class AroundRequests:
         try:
             async with self.server.turns.turn(client_key((scope.get("client") or ("",))[0])) as turn:
                 app = self.app if "\0" not in path else _nothing_here
+                scope["path"] = path.rstrip("/") or "/"  # a link copied with a slash too many leads there as well
                 await app(scope, turn.receiving(receive), turn.sending(send_with_headers))
         except ClientDisconnect:
             pass  # nobody is left to tell

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from infonn.live.outlook import AccuracyPoint
 from infonn.live.studies import LiveStudy
+from infonn.queries import Kind
 from infonn.records import Answer, Item, Question, Role
 
 ClientId = Annotated[str, StringConstraints(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_\-]+$")]
@@ -86,9 +87,9 @@ class QuestionView(BaseModel):
     """One question; `options` in the order of the screen. `expected` is told for practice questions only."""
 
     id: str
-    kind: Literal["nearest", "ranking", "label"]
+    kind: Kind
     practice: bool
-    reference: ItemView
+    reference: ItemView | None  # none where the odd one of the candidates is asked for
     candidates: list[ItemView]
     options: list[OptionView]
     expected: int | None
@@ -122,7 +123,7 @@ class StudyView(BaseModel):
     consent: str
     thanks: str
     language: str
-    kind: Literal["nearest", "ranking", "label"]
+    kind: Kind
     prefetch: int
     practice: int
     pause_text: str = ""
@@ -359,12 +360,14 @@ def question_view(study: LiveStudy, question: Question) -> QuestionView:
         item = None if option.item is None else item_view(study, option.item)
         options.append(OptionView(response=response, label=option.label, item=item))
     practice = question.purpose == "practice"
+    items = [item_view(study, item) for item in question.query]
+    n_references = 0 if question.kind == "odd_one_out" else 1
     return QuestionView(
         id=question.id,
         kind=question.kind,
         practice=practice,
-        reference=item_view(study, question.query[0]),
-        candidates=[item_view(study, item) for item in question.query[1:]],
+        reference=items[0] if n_references else None,
+        candidates=items[n_references:],
         options=options,
         expected=question.expected if practice else None,
     )

@@ -511,8 +511,9 @@ def _create(request: Request, server: Server, spec: dict[str, Any], items: ItemS
 
 def _chance(queries: Mapping[str, Any]) -> float:
     """Accuracy of a guess."""
-    n = {"label": len(queries["classes"]), "ranking": factorial(queries["candidates"])}
-    return 1 / max(1, n.get(queries["kind"], queries["candidates"]))
+    candidates = queries["candidates"]
+    n = {"label": len(queries["classes"]), "ranking": factorial(candidates), "odd_one_out": candidates + 1}
+    return 1 / max(1, n.get(queries["kind"], candidates))
 
 
 def _restore(request: Request, server: Server, data: bytes, name: str | None) -> StudyOut:

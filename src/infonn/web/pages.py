@@ -154,7 +154,8 @@ def _dashboard(name: str, server: Server) -> Response:
         record = server.storage.study(name)
     except StudyError:
         return RedirectResponse("/new", 303) if name == "new" else _message("en", "not_found", 404)
-    exports = {name: ANSWERS[name].title for name in WRITTEN}
+    kind = record.spec.get("queries", {}).get("kind", "nearest")
+    exports = {name: ANSWERS[name].title for name in WRITTEN if kind in ANSWERS[name].kinds}
     page = {"name": record.name, "plotly": plotly.script_path(), "exports": exports}
     return _page("dashboard.html", name=record.name, page=page, style_ids=plotly.style_ids())
 

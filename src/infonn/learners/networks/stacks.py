@@ -21,7 +21,7 @@ from infonn.errors import DataError, TrainingError
 from infonn.learners.adam import Adam
 from infonn.learners.networks.bodies import Body
 from infonn.learners.networks.losses import Comparisons, Likelihood, Loss
-from infonn.maths.distances import query_squared_distances
+from infonn.maths.distances import option_squared_distances, query_squared_distances
 from infonn.queries import Answers
 
 log = logging.getLogger(__name__)
@@ -209,7 +209,7 @@ class _Data:
     def __init__(self, loss: Loss, answers: Sequence[Answers], inputs: Tensor) -> None:
         parts = [loss.comparisons(a) for a in answers]
         if len({part.kind for part in parts}) > 1:
-            raise DataError("Nearest and ranking answers cannot train in one stack. Fit them one kind at a time.")
+            raise DataError("Answers of different kinds cannot train in one stack. Fit them one kind at a time.")
         self.counts = np.array([len(part) for part in parts])
         self.n_rows = int(self.counts.max())
         width = max(part.queries.shape[1] for part in parts)
@@ -222,7 +222,7 @@ class _Data:
             responses[i, : len(part)] = part.responses
         offsets = np.arange(len(parts))[:, None, None] * inputs.shape[1]  # slices lie one below the other
         self.device = inputs.device
-        self.ranking = parts[0].kind == "ranking"
+        self.kind = parts[0].kind
         self.queries = torch.tensor(np.where(queries < 0, -1, queries + offsets), device=inputs.device)
         self.responses = torch.tensor(responses, device=inputs.device)
         rows = np.arange(self.n_rows) < self.counts[:, None]
@@ -231,7 +231,7 @@ class _Data:
 
     def whole(self) -> _Batch:
         active = None if self.even else (self.present.sum(1, keepdim=True) > 0).to(self.present.dtype)
-        return _Batch(self.queries, Comparisons(self.responses, self.ranking), self.present, active)
+        return _Batch(self.queries, Comparisons(self.responses, self.kind), self.present, active)
 
     def n_batches(self, size: int | None) -> int:
         """Steps of an epoch."""
@@ -254,7 +254,7 @@ class _Data:
         batches = []
         for number, start in enumerate(starts):
             part = slice(start, start + size)
-            comparisons = Comparisons(responses[:, part], self.ranking)
+            comparisons = Comparisons(responses[:, part], self.kind)
             has_data = None if self.even else active[number, :, None]
             batches.append(_Batch(queries[:, part], comparisons, self.present[:, part], has_data))
         return batches
@@ -270,12 +270,13 @@ class _Batch:
     active: Tensor | None
 
     def squared_distances(self, embedding: Tensor) -> Tensor:
-        squared = query_squared_distances(embedding.flatten(0, 1), self.queries.flatten(0, 1))
+        kind = self.comparisons.kind
+        squared = option_squared_distances(embedding.flatten(0, 1), self.queries.flatten(0, 1), kind)
         return squared.view(*self.queries.shape[:2], -1)
 
     def copy(self) -> _Batch:
         """The same in memory of its own."""
-        comparisons = Comparisons(self.comparisons.responses.clone(), self.comparisons.ranking)
+        comparisons = Comparisons(self.comparisons.responses.clone(), self.comparisons.kind)
         active = None if self.active is None else self.active.clone()
         return _Batch(self.queries.clone(), comparisons, self.present.clone(), active)
 

@@ -12,7 +12,7 @@ let looking = Promise.resolve(); // until the files chosen last were looked at
 const sentences = (place, all) => $(place).replaceChildren(...all.map((text) => h("li", {}, text)));
 const value = (id) => $(`#${id}`).value.trim();
 const number = (id) => Number(value(id));
-const task = () => $("input[name=task]:checked").value;
+const asked = () => $("input[name=task]:checked").value; // similarity, odd_one_out, labels
 
 function take(list) {
   sentences("#refusals", []); // they were about other files
@@ -42,12 +42,12 @@ function suggestion() {
 }
 
 function settings() {
-  const labels = task() === "labels";
-  const queries = { candidates: number("candidates") };
+  const labels = asked() === "labels";
+  const queries = asked() === "odd_one_out" ? { kind: "odd_one_out" } : { candidates: number("candidates") };
   if (labels) queries.classes = value("classes").split(/[\n,]+/).map((name) => name.trim()).filter(Boolean);
-  else queries.kind = value("kind");
+  else queries.kind ??= value("kind");
   const learner = value("dims") && !labels ? { learner: { dims: number("dims") } } : {};
-  return { study: { name: value("name"), task: task() }, queries, ...learner, ...readSettings() };
+  return { study: { name: value("name"), task: labels ? "labels" : "similarity" }, queries, ...learner, ...readSettings() };
 }
 
 /** What the form lacks, in words. */
@@ -56,7 +56,7 @@ function lacks() {
   if (!chosen?.files.length) missing.push("Choose the files first: images, a ZIP or a CSV.");
   if (chosen?.problems.length) missing.push("Some files have problems; they are listed above.");
   missing.push(...faultsOf($("#new")));
-  if (task() === "labels" && settings().queries.classes.length < 2) missing.push("Name at least two classes.");
+  if (asked() === "labels" && settings().queries.classes.length < 2) missing.push("Name at least two classes.");
   return missing;
 }
 
@@ -105,8 +105,9 @@ drop.addEventListener("drop", async (event) => {
 });
 for (const radio of document.querySelectorAll("input[name=task]")) {
   radio.addEventListener("change", () => {
-    $("#classes-field").hidden = task() !== "labels";
-    for (const id of ["kind", "dims"]) $(`#${id}`).closest(".field").hidden = task() === "labels";
+    $("#classes-field").hidden = asked() !== "labels";
+    const hides = { kind: asked() !== "similarity", dims: asked() === "labels", candidates: asked() === "odd_one_out" };
+    for (const [id, hidden] of Object.entries(hides)) $(`#${id}`).closest(".field").hidden = hidden;
   });
 }
 $("#new").addEventListener("submit", create);

@@ -1,20 +1,20 @@
-// The largest boxes of one size that fit: one for the reference, and the candidates in rows below it.
+// The largest boxes of one size that fit: one for the reference, if there is one, and the candidates in rows below it.
 
 const GAP = 14;
 const WIDEST = { picture: 520, text: 400 };
 
-/** Width and height of a box, for `n` candidates in a space of `width` x `height`; all in one row where they stand `beside` it. */
-export function boxes(n, width, height, shape, beside = false) {
+/** Width and height of a box, for `n` candidates below `above` references in a space of `width` x `height`; all in one row where they stand `beside` it. */
+export function boxes(n, above, width, height, shape, beside = false) {
   if (beside) {
-    const across = Math.min(WIDEST[shape], (width - GAP * (n + 2)) / (n + 1));
+    const across = Math.min(WIDEST[shape], (width - GAP * (n + above + 1)) / (n + above));
     const side = Math.min(across, height);
     return { width: shape === "picture" ? side : across, height: shape === "picture" ? side : height };
   }
   let best = null;
   for (let columns = 1; columns <= n; columns += 1) {
-    const rows = Math.ceil(n / columns);
+    const rows = above + Math.ceil(n / columns);
     const across = Math.min(WIDEST[shape], (width - GAP * (columns - 1)) / columns);
-    const down = (height - GAP * (rows + 1)) / (rows + 1);
+    const down = (height - GAP * rows) / rows;
     const box = shape === "picture" ? square(across, down) : sheet(across, down, width);
     if (best === null || box.worth > best.worth) best = { ...box, columns };
   }

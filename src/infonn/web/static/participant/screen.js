@@ -37,7 +37,7 @@ export class Screen {
     this.current = built;
     this.setOpen(false);
     $("#practice").hidden = !question.practice;
-    $("#asked-about").textContent = view(question.reference).caption || question.reference.name;
+    $("#asked-about").textContent = question.reference ? view(question.reference).caption || question.reference.name : "";
     $("#feedback").hidden = true;
     $("#actions").hidden = false;
     const arrived = $("#question").hidden;
@@ -87,7 +87,7 @@ export class Screen {
       style.setProperty("--option-height", `${built.searched ? 48 : sizes.optionHeight}px`);
       style.setProperty("--option-picture", `${sizes.picture}px`);
     } else {
-      const box = boxes(built.n, width, height, built.shape, beside);
+      const box = boxes(built.n, built.above, width, height, built.shape, beside);
       style.setProperty("--cell-width", `${Math.floor(box.width)}px`);
       style.setProperty("--cell-height", `${Math.floor(box.height)}px`);
     }
