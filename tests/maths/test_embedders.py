@@ -11,11 +11,11 @@ from infonn.maths.kernels import chains as kernels
 from infonn.maths.kernels.logs import REORDERED, precise_exp, precise_log
 from infonn.queries import Answers, draw_queries
 
-LAYOUTS = [Layout(9, 3), Layout(9, 1), Layout(9, 3, 4, offsets=False), Layout(9, 3, 4)]
+LAYOUTS = [Layout(9, 3), Layout(9, 1), Layout(9, 3, 4)]
 
 
-def shape_of(layout: Layout) -> tuple[int, int, int, int]:
-    return layout.n_items, layout.n_dims, layout.n_features, int(layout.offsets)
+def shape_of(layout: Layout) -> tuple[int, int, int]:
+    return layout.n_items, layout.n_dims, layout.n_features
 
 
 def case(layout: Layout, kind: str, padded: bool = False, n: int = 30):
@@ -31,14 +31,14 @@ def case(layout: Layout, kind: str, padded: bool = False, n: int = 30):
     return Answers(queries, responses, kind), features, parameters, mean, sd
 
 
-def test_a_hybrid_adds_shrunken_offsets_to_the_features() -> None:
+def test_offsets_are_added_to_what_the_features_say_by_their_share() -> None:
     layout = Layout(2, 1, 1)
     parameters = np.array([3.0, 1.0, -1.0, 0.5, math.log(2.0), math.log(0.36 / 0.64), math.log(4.0), 0.0, 0.0])
     points = embed(parameters, layout, np.array([[1.0], [2.0]]))
     np.testing.assert_allclose(points[:, 0], np.array([0.8 * 3 + 0.6, 0.8 * 6 - 0.6]) * 2 * math.exp(4 * 0.5))
 
 
-def test_a_free_embedding_is_its_offsets_scaled() -> None:
+def test_without_features_an_embedding_is_its_offsets_scaled() -> None:
     layout = Layout(3, 2)
     parameters = np.zeros((5, layout.n_parameters))
     parameters[:, :6] = np.arange(6)

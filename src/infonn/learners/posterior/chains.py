@@ -9,12 +9,13 @@ and however many answers there are, and the common step follows the acceptance r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import FloatArray, IntArray
-from infonn.learners.posterior.gibbs import divided_anew
+from infonn.learners.posterior.gibbs import Directions, directions_of, settled_anew
 from infonn.maths.embedders import Choices, Layout
 from infonn.maths.kernels import chains as kernels
 
@@ -29,14 +30,18 @@ class Target:
     """What the chains sample: parameters laid out by `layout`, normal beforehand; a prior_sd of 0 fixes one."""
 
     layout: Layout
-    features: FloatArray  # (items, features); no columns for a free embedding
+    features: FloatArray  # F: (items, directions); none without features
     prior_mean: FloatArray
     prior_sd: FloatArray
 
     @property
-    def shape(self) -> tuple[int, int, int, int]:
+    def shape(self) -> tuple[int, int, int]:
         layout = self.layout
-        return layout.n_items, layout.n_dims, layout.n_features, int(layout.offsets)
+        return layout.n_items, layout.n_dims, layout.n_features
+
+    @cached_property
+    def directions(self) -> Directions:
+        return directions_of(self.features)
 
 
 @dataclass(frozen=True)
@@ -99,18 +104,18 @@ def follow(
         rates.append(rate.mean())
         step = float(np.clip(step * np.exp(rates[-1] - ACCEPTANCE), 1e-6, 2.0))
         inverse_mass = 1 / (MASS_MEMORY / inverse_mass + (1 - MASS_MEMORY) * _masses(squares, target))
-        parameters = _divided_anew(parameters, target, rng)
+        parameters = settled_anew(
+            parameters,
+            target.layout,
+            target.features,
+            target.directions,
+            target.prior_mean,
+            target.prior_sd,
+            rng,
+        )
     trace = np.concatenate(traces, axis=1)
     r_hat, drift = float(split_r_hat(trace).max()), _drift(trace)
     return Population(parameters, inverse_mass, step, float(rates[-1]), r_hat, drift, effective)
-
-
-def _divided_anew(parameters: FloatArray, target: Target, rng: Generator) -> FloatArray:
-    """A hybrid's points divided anew between features and offsets; other embedders have nothing to divide."""
-    layout, mean, sd = target.layout, target.prior_mean, target.prior_sd
-    if not (layout.offsets and layout.n_features and sd[layout.share] > 0):
-        return parameters
-    return divided_anew(parameters, layout, target.features, mean[layout.share], sd[layout.share], rng)
 
 
 def log_probs(parameters: FloatArray, target: Target, choices: Choices) -> FloatArray:
@@ -119,16 +124,6 @@ def log_probs(parameters: FloatArray, target: Target, choices: Choices) -> Float
         parameters, target.shape, target.features, choices.queries, choices.stages, choices.n_options
     )
     return found
-
-
-def left_out(log_probs: FloatArray) -> float:
-    """Nats: the log probability of each answer as if the chains had seen only the others, summed over the answers.
-
-    (chains, answers) -> a number. A chain that has not seen an answer would be the likelier the less it made of it, so
-    chains are weighted by 1 / probability; what is left is the harmonic mean of the probabilities. With few chains it
-    is rather too low for a learner that can follow every answer: no reason to change to it.
-    """
-    return float((np.log(len(log_probs)) - np.logaddexp.reduce(-log_probs, axis=0)).sum())
 
 
 def resampled(parameters: FloatArray, log_weights: FloatArray, rng: Generator) -> tuple[FloatArray, float]:

@@ -1,8 +1,8 @@
 """Hamiltonian Monte Carlo over an embedder's parameters, chains in parallel: the plain twin is `maths.embedders`.
 
 Every chain has its own counter-based stream of random numbers, so the number of threads changes nothing.
-Arrays: `parameters` (chains, parameters) laid out as `embedders.Layout` says; `shape` is (items, dims, features,
-offsets) of that layout; `features` (items, features), `queries`, `stages`, `n_options` as in `embedders.Choices`.
+Arrays: `parameters` (chains, parameters) laid out as `embedders.Layout` says; `shape` is (items, dims, features)
+of that layout; `features` (items, features), `queries`, `stages`, `n_options` as in `embedders.Choices`.
 """
 
 from __future__ import annotations
@@ -46,12 +46,10 @@ def _fill_normals(counter, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, inline="always")
-def _parts(logit_share, n_features, offsets):  # type: ignore[no-untyped-def]
+def _parts(logit_share, n_features):  # type: ignore[no-untyped-def]
     """Factors of what the features say and of the items' own offsets."""
     if n_features == 0:
         return 0.0, 1.0
-    if not offsets:
-        return 1.0, 0.0
     share = 1 / (1 + math.exp(-logit_share))
     return math.sqrt(1 - share), math.sqrt(share)
 
@@ -77,7 +75,7 @@ def _columns(features, queries, stages, n_options):  # type: ignore[no-untyped-d
 @njit(cache=True)
 def _workspace(shape, columns):  # type: ignore[no-untyped-def]
     """Points, their pulls (dims, items); differences (candidates, dims, answers); (candidates, answers); (answers,)."""
-    n_items, n_dims, _, _ = shape
+    n_items, n_dims, _ = shape
     width, n = columns[1].shape
     points, pull = np.empty((n_dims, n_items)), np.empty((n_dims, n_items))
     differences = np.empty((width - 1, n_dims, n))
@@ -88,15 +86,15 @@ def _workspace(shape, columns):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, fastmath=REORDERED)
 def _embed(parameters, shape, features, points):  # type: ignore[no-untyped-def]
-    n_items, n_dims, n_features, offsets = shape
-    settings = n_features * n_dims + (n_items * n_dims if offsets else 0)
+    n_items, n_dims, n_features = shape
+    settings = (n_features + n_items) * n_dims
     scale = math.exp(parameters[settings + n_dims])
-    by_features, by_offset = _parts(parameters[settings + n_dims + 1], n_features, offsets)
+    by_features, by_offset = _parts(parameters[settings + n_dims + 1], n_features)
     spread = math.exp(parameters[settings + n_dims + 2])
     for d in range(n_dims):
         stretched = scale * math.exp(spread * parameters[settings + d])
         for i in range(n_items):
-            points[d, i] = by_offset * stretched * parameters[(n_features + i) * n_dims + d] if offsets else 0.0
+            points[d, i] = by_offset * stretched * parameters[(n_features + i) * n_dims + d]
         for f in range(n_features):
             weight = by_features * stretched * parameters[f * n_dims + d]
             for i in range(n_items):
@@ -196,10 +194,10 @@ def _ranked(work, counts, stages):  # type: ignore[no-untyped-def]
 @njit(cache=True, fastmath=REORDERED)
 def _density(parameters, gradient, shape, columns, mean, sd, work):  # type: ignore[no-untyped-def]
     """(log posterior, log likelihood) and the gradient of the former; sd 0 fixes a parameter."""
-    n_items, n_dims, n_features, offsets = shape
+    n_items, n_dims, n_features = shape
     features, items = columns[0], columns[1]
     points, pull, differences, (squared, logs, slopes), (log_probs, lapse_slopes, _, force) = work
-    settings = n_features * n_dims + (n_items * n_dims if offsets else 0)
+    settings = (n_features + n_items) * n_dims
     sharpness = math.exp(parameters[settings + n_dims + 3])
     lapse = 1 / (1 + math.exp(-parameters[settings + n_dims + 4]))
     _embed(parameters, shape, features, points)
@@ -226,7 +224,7 @@ def _density(parameters, gradient, shape, columns, mean, sd, work):  # type: ign
             pull[d, items[0, row]] += force[row]
     gradient[:] = 0.0
     scale = math.exp(parameters[settings + n_dims])
-    by_features, by_offset = _parts(parameters[settings + n_dims + 1], n_features, offsets)
+    by_features, by_offset = _parts(parameters[settings + n_dims + 1], n_features)
     spread = math.exp(parameters[settings + n_dims + 2])
     for d in range(n_dims):
         stretched = scale * math.exp(spread * parameters[settings + d])
@@ -238,11 +236,10 @@ def _density(parameters, gradient, shape, columns, mean, sd, work):  # type: ign
             for i in range(n_items):
                 total += pull[d, i] * features[f, i]
             gradient[f * n_dims + d] = total * stretched * by_features
-        if offsets:
-            for i in range(n_items):
-                place = (n_features + i) * n_dims + d
-                gradient[place] = pull[d, i] * stretched * by_offset
-                by_share += gradient[place] * parameters[place]
+        for i in range(n_items):
+            place = (n_features + i) * n_dims + d
+            gradient[place] = pull[d, i] * stretched * by_offset
+            by_share += gradient[place] * parameters[place]
         gradient[settings + d] = by_stretch * spread
         gradient[settings + n_dims] += by_stretch
         gradient[settings + n_dims + 2] += by_stretch * spread * parameters[settings + d]
@@ -264,7 +261,7 @@ def _density(parameters, gradient, shape, columns, mean, sd, work):  # type: ign
 @njit(cache=True)
 def density(
     parameters: FloatArray,
-    shape: tuple[int, int, int, int],
+    shape: tuple[int, int, int],
     features: FloatArray,
     queries: IntArray,
     stages: IntArray,
@@ -282,7 +279,7 @@ def density(
 @njit(parallel=True, cache=True)
 def answer_log_probs(
     parameters: FloatArray,
-    shape: tuple[int, int, int, int],
+    shape: tuple[int, int, int],
     features: FloatArray,
     queries: IntArray,
     stages: IntArray,
@@ -308,7 +305,7 @@ def answer_log_probs(
 def move(
     parameters: FloatArray,
     seeds: IntArray,
-    shape: tuple[int, int, int, int],
+    shape: tuple[int, int, int],
     features: FloatArray,
     queries: IntArray,
     stages: IntArray,
