@@ -8,7 +8,7 @@ from numba import njit
 
 from infonn.maths.embedders import Layout, answer_log_probs, choices_of, embed, log_density
 from infonn.maths.kernels import chains as kernels
-from infonn.maths.kernels.logs import REORDERED, precise_exp, precise_log
+from infonn.maths.kernels.logs import REORDERED, fast_exp, fast_log, precise_exp, precise_log
 from infonn.queries import Answers, draw_queries
 
 LAYOUTS = [Layout(9, 3), Layout(9, 1), Layout(9, 3, 4)]
@@ -74,8 +74,8 @@ def test_the_kernel_gives_the_plain_density_and_autograds_gradient(layout: Layou
     plain = log_density(leaf, layout, torch.tensor(features), answers, torch.tensor(mean), torch.tensor(sd))
     plain.backward()
     free = sd > 0
-    assert value == pytest.approx(plain.item(), abs=1e-10)
-    np.testing.assert_allclose(gradient[free], leaf.grad.numpy()[free], atol=1e-10)
+    assert value == pytest.approx(plain.item(), abs=2e-4)  # answers are worked on in float32
+    np.testing.assert_allclose(gradient[free], leaf.grad.numpy()[free], rtol=1e-4, atol=2e-4)
     assert (gradient[~free] == 0).all()
 
 
@@ -85,12 +85,13 @@ def test_padding_changes_nothing_in_the_kernel(layout: Layout) -> None:
     choices = choices_of(answers)
     arguments = (shape_of(layout), features, choices.queries, choices.stages, choices.n_options, mean, sd)
     value, gradient = kernels.density(parameters, *arguments)
-    assert value == pytest.approx(log_density(parameters, layout, features, answers, mean, sd), abs=1e-10)
+    plain = (layout, features, answers, mean, sd)
+    assert value == pytest.approx(log_density(parameters, *plain), abs=2e-4)
     for p in range(0, layout.n_parameters, 4):
         step = np.zeros_like(parameters)
         step[p] = 1e-5 if sd[p] > 0 else 0.0
-        up, down = kernels.density(parameters + step, *arguments)[0], kernels.density(parameters - step, *arguments)[0]
-        assert gradient[p] == pytest.approx((up - down) / 2e-5, abs=1e-5)
+        up, down = log_density(parameters + step, *plain), log_density(parameters - step, *plain)
+        assert gradient[p] == pytest.approx((up - down) / 2e-5, abs=2e-4)
 
 
 @pytest.mark.parametrize("kind", ["nearest", "ranking"])
@@ -103,7 +104,7 @@ def test_the_kernel_gives_the_plain_answer_probabilities(kind: str) -> None:
         many, shape_of(layout), features, choices.queries, choices.stages, choices.n_options
     )
     for row, parameters in zip(fused, many):
-        np.testing.assert_allclose(row, answer_log_probs(parameters, layout, features, answers), atol=1e-12)
+        np.testing.assert_allclose(row, answer_log_probs(parameters, layout, features, answers), atol=1e-5)
 
 
 def test_no_lapse_and_a_hopeless_answer_stay_finite() -> None:
@@ -131,6 +132,26 @@ def test_the_vectorised_logarithm_and_exponential_are_exact_to_the_last_digits()
     logs, exps = logarithms(values)
     np.testing.assert_allclose(logs, np.log(values), rtol=1e-15, atol=5e-16)
     np.testing.assert_allclose(exps, np.exp(-np.minimum(values, 708.0)), rtol=1e-14)
+
+
+def test_the_fast_logarithm_and_exponential_are_exact_to_a_float32() -> None:
+    rng = np.random.default_rng(0)
+    values = np.concatenate([rng.uniform(1e-6, 86, 2000), [1.0, 1e-30, 1e30]]).astype(np.float32)
+    logs, exps = fast_logarithms(values)
+    exact = values.astype(np.float64)
+    np.testing.assert_allclose(logs, np.log(exact), rtol=2e-7, atol=2e-7)
+    np.testing.assert_allclose(exps, np.exp(-np.minimum(exact, 87.0)), rtol=5e-7)
+
+
+@njit(fastmath=REORDERED)
+def fast_logarithms(values):
+    """As in the kernels."""
+    logs, exps = np.empty(len(values), np.float32), np.empty(len(values), np.float32)
+    for i in range(len(values)):
+        logs[i] = fast_log(values[i])
+    for i in range(len(values)):
+        exps[i] = fast_exp(-values[i])
+    return logs, exps
 
 
 @njit(fastmath=REORDERED)
