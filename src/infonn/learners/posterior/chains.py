@@ -8,7 +8,7 @@ and however many answers there are, and the common step follows the acceptance r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +22,7 @@ from infonn.maths.kernels import chains as kernels
 BLOCK = 5  # moves between two tunings
 ACCEPTANCE = 0.75  # aimed at
 MASS_MEMORY = 0.7  # share of the old masses that a tuning keeps
+SWINGS, FEWEST_NATS = 4.0, 5.0  # how far behind the best a chain is caught in a valley
 N_PAIRS = 12  # distances that are watched to see whether the chains mix
 
 
@@ -55,6 +56,8 @@ class Population:
     r_hat: float = 1.0  # largest split R-hat of the watched distances and the likelihood
     drift: float = 0.0  # change of the mean log likelihood between the halves of the moves, in its deviations
     effective: float = 1.0  # share of the chains that the last answers left effective
+    behind: FloatArray | None = None  # (chains,): nats by which each explains the answers worse than the best quarter
+    swing: float = np.inf  # nats by which the log likelihood of a chain swings about its mean
 
 
 def fresh(target: Target, n_chains: int, rng: Generator) -> Population:
@@ -115,7 +118,32 @@ def follow(
         )
     trace = np.concatenate(traces, axis=1)
     r_hat, drift = float(split_r_hat(trace).max()), _drift(trace)
-    return Population(parameters, inverse_mass, step, float(rates[-1]), r_hat, drift, effective)
+    behind, swing = _standings(trace[:, :, 0])
+    return Population(parameters, inverse_mass, step, float(rates[-1]), r_hat, drift, effective, behind, swing)
+
+
+def competed(population: Population, rng: Generator) -> Population:
+    """Chains that are caught in a valley give way to copies of others, which the next moves set apart.
+
+    Caught is who explains the answers worse than the best quarter by more than the likelihood ever swings: the chance
+    to be there is next to nothing, and so is the chance to get out.
+    """
+    if population.behind is None:
+        return population
+    caught = population.behind > max(FEWEST_NATS, SWINGS * population.swing)
+    if not caught.any():
+        return population
+    parameters = population.parameters.copy()
+    parameters[caught] = parameters[rng.choice(np.flatnonzero(~caught), int(caught.sum()))]
+    return replace(population, parameters=parameters)
+
+
+def _standings(likelihoods: FloatArray) -> tuple[FloatArray, float]:
+    """How far each chain's mean over the later half of the moves is behind the best quarter's, and the swing."""
+    later = likelihoods[:, likelihoods.shape[1] // 2 :]
+    means = later.mean(axis=1)
+    swing = float(np.sqrt(later.var(axis=1).mean())) if later.shape[1] > 1 else np.inf
+    return np.quantile(means, 0.875) - means, swing
 
 
 def log_probs(parameters: FloatArray, target: Target, choices: Choices) -> FloatArray:

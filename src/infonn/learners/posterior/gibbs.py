@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from infonn.arrays import FloatArray
+from infonn.arrays import BoolArray, FloatArray
 from infonn.maths.embedders import Layout, scales_of
 
 STEPS = 3  # for each setting
@@ -53,52 +53,85 @@ def settled_anew(
     made = parameters.copy()
     points = _points(made, layout, factor) * scales_of(made, layout)[:, None, :]
     along = directions.left @ points  # (chains, r, dims)
-    squares = along**2
-    rest = np.maximum((points**2).sum(axis=1) - squares.sum(axis=1), 0.0)  # (chains, dims)
-    n_rest = layout.n_items - int((directions.lengths > 0).sum())
+    spans = _Spans(points, along, directions.lengths)
+    sums, logs = spans.of(made[:, layout.share]) if layout.n_features else spans.without_features()
+    log_scales = np.log(scales_of(made, layout))
 
-    def fit(settings: FloatArray) -> FloatArray:
-        """Log density of the places given settings: (chains,)."""
-        scales = scales_of(settings, layout)
-        share = _share(settings[:, layout.share]) if layout.n_features else np.ones(len(settings))
-        real = directions.lengths > 0
-        variances = (1 - share)[:, None] * directions.lengths[real] + share[:, None]
-        sums = (squares[:, real] / variances[:, :, None]).sum(axis=1) + rest / share[:, None]
-        logs = np.log(variances).sum(axis=1) + n_rest * np.log(share)
-        return -(
-            layout.n_items * np.log(scales).sum(axis=1) + 0.5 * (layout.n_dims * logs + (sums / scales**2).sum(axis=1))
-        )
+    def fit(log_scales: FloatArray) -> FloatArray:
+        """Log density of the places by the scale of each dimension: (chains, dims)."""
+        return -layout.n_items * log_scales - 0.5 * sums * np.exp(-2 * log_scales)
 
-    def prior(settings: FloatArray) -> FloatArray:
-        places = np.r_[np.arange(layout.stretch.start, layout.stretch.stop), layout.scale, layout.share, layout.spread]
-        free = places[prior_sd[places] > 0]
-        return -0.5 * (((settings[:, free] - prior_mean[free]) / prior_sd[free]) ** 2).sum(axis=1)
+    def odds(new: FloatArray, place: int) -> FloatArray:
+        """By how much the prior of a setting, or of all stretches, grows."""
+        old = made[:, place]
+        return ((old - prior_mean[place]) ** 2 - (new - prior_mean[place]) ** 2) / (2 * prior_sd[place] ** 2)
 
-    def with_places(settings: FloatArray) -> FloatArray:
-        return fit(settings) + prior(settings)
-
-    def with_scales(settings: FloatArray) -> FloatArray:
-        """Density of scale and spread where the dimensions' own scales are held: stretches follow."""
-        return prior(settings) - layout.n_dims * settings[:, layout.spread]
-
+    scale, spread, stretch = layout.scale, layout.spread, layout.stretch
+    stretches = bool((prior_sd[stretch] > 0).all() and prior_sd[spread] > 0)
     for _ in range(STEPS):
         if layout.n_features and prior_sd[layout.share] > 0:
-            made = _stepped(made, with_places, _shift(made, layout.share, rng), rng)
-        if prior_sd[layout.scale] > 0:
-            made = _stepped(made, with_places, _shift(made, layout.scale, rng), rng)
-        for d in range(layout.n_dims):
-            if prior_sd[layout.stretch.start + d] > 0:
-                made = _stepped(made, with_places, _shift(made, layout.stretch.start + d, rng), rng)
-        if prior_sd[layout.spread] > 0:
-            for setting in (layout.scale, layout.spread):
+            new = _stepped(made[:, layout.share], rng)
+            new_sums, new_logs = spans.of(new)
+            gain = 0.5 * ((sums - new_sums) * np.exp(-2 * log_scales)).sum(axis=1)
+            gain += 0.5 * layout.n_dims * (logs - new_logs) + odds(new, layout.share)
+            taken = _taken(gain, rng)
+            made[taken, layout.share] = new[taken]
+            sums[taken], logs[taken] = new_sums[taken], new_logs[taken]
+        if prior_sd[scale] > 0:  # all dimensions together
+            new = _stepped(made[:, scale], rng)
+            moved = log_scales + (new - made[:, scale])[:, None]
+            taken = _taken((fit(moved) - fit(log_scales)).sum(axis=1) + odds(new, scale), rng)
+            made[taken, scale], log_scales[taken] = new[taken], moved[taken]
+        if stretches:  # each dimension
+            old, deviation = made[:, stretch], np.exp(made[:, spread])[:, None]
+            new = _stepped(old, rng)
+            moved = log_scales + deviation * (new - old)
+            taken = _taken(fit(moved) - fit(log_scales) + 0.5 * (old**2 - new**2), rng)
+            log_scales = np.where(taken, moved, log_scales)
+            made[:, stretch] = np.where(taken, new, old)
+            for setting in (scale, spread):  # with the dimensions' scales held, stretches follow
                 if prior_sd[setting] > 0:
-                    proposal = _shift(made, setting, rng)
-                    held = np.log(scales_of(made, layout))
-                    proposal[:, layout.stretch] = (held - proposal[:, layout.scale, None]) / np.exp(
-                        proposal[:, layout.spread, None]
-                    )
-                    made = _stepped(made, with_scales, proposal, rng)
+                    _with_scales(made, setting, layout, log_scales, odds, rng)
     return _divided_anew(made, layout, factor, directions, points, along, rng)
+
+
+def _with_scales(
+    made: FloatArray,
+    setting: int,
+    layout: Layout,
+    log_scales: FloatArray,
+    odds: Callable[[FloatArray, int], FloatArray],
+    rng: Generator,
+) -> None:
+    """Scale or spread takes a step where the dimensions stay as wide as they are; changes `made`."""
+    settings = {place: made[:, place] for place in (layout.scale, layout.spread)}
+    settings[setting] = _stepped(made[:, setting], rng)
+    stretches = (log_scales - settings[layout.scale][:, None]) * np.exp(-settings[layout.spread])[:, None]
+    gain = odds(settings[setting], setting) + 0.5 * (made[:, layout.stretch] ** 2 - stretches**2).sum(axis=1)
+    gain += layout.n_dims * (made[:, layout.spread] - settings[layout.spread])  # stretches are denser, the wider
+    taken = _taken(gain, rng)
+    made[taken, setting] = settings[setting][taken]
+    made[np.flatnonzero(taken), layout.stretch] = stretches[taken]
+
+
+class _Spans:
+    """How far the places reach along F's directions and beside them, against what a share foresees."""
+
+    def __init__(self, points: FloatArray, along: FloatArray, lengths: FloatArray) -> None:
+        real = lengths > 0
+        self.lengths, self.squares = lengths[real], along[:, real] ** 2
+        self.rest = np.maximum((points**2).sum(axis=1) - self.squares.sum(axis=1), 0.0)
+        self.n_rest = points.shape[1] - int(real.sum())
+
+    def of(self, logits: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sums of squares in the covariance's own unit (chains, dims), and its log determinant (chains,)."""
+        share = _share(logits)[:, None]
+        variances = (1 - share) * self.lengths + share
+        sums = np.einsum("crd,cr->cd", self.squares, 1 / variances) + self.rest / share
+        return sums, np.log(variances).sum(axis=1) + self.n_rest * np.log(share[:, 0])
+
+    def without_features(self) -> tuple[FloatArray, FloatArray]:
+        return self.rest.copy(), np.zeros(len(self.rest))
 
 
 def _divided_anew(
@@ -141,22 +174,16 @@ def _points(parameters: FloatArray, layout: Layout, factor: FloatArray) -> Float
     return np.sqrt(1 - share) * (factor @ weights) + np.sqrt(share) * offsets
 
 
-def _shift(settings: FloatArray, place: int, rng: Generator) -> FloatArray:
-    """One setting moved by normal steps whose sizes are all of an order of magnitude or two."""
-    sizes = np.exp(rng.uniform(np.log(SMALLEST), np.log(LARGEST), len(settings)))
-    proposal = settings.copy()
-    proposal[:, place] += sizes * rng.standard_normal(len(settings))
-    return proposal
+def _stepped(values: FloatArray, rng: Generator) -> FloatArray:
+    """Values moved by normal steps, some small and some large."""
+    sizes = np.exp(rng.uniform(np.log(SMALLEST), np.log(LARGEST), values.shape))
+    return values + sizes * rng.standard_normal(values.shape)
 
 
-def _stepped(
-    settings: FloatArray, log_density: Callable[[FloatArray], FloatArray], proposal: FloatArray, rng: Generator
-) -> FloatArray:
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        gain = log_density(proposal) - log_density(settings)
-    accepted = np.log(rng.random(len(settings))) < np.where(np.isfinite(gain), gain, -np.inf)
-    settings[accepted] = proposal[accepted]
-    return settings
+def _taken(gain: FloatArray, rng: Generator) -> BoolArray:
+    """Which steps Metropolis takes, by what they add to the log density."""
+    with np.errstate(invalid="ignore"):
+        return np.log(rng.random(gain.shape)) < gain  # nan is not taken
 
 
 def _share(logits: FloatArray) -> FloatArray:

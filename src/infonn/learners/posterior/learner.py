@@ -18,7 +18,7 @@ from numpy.random import Generator
 from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief, RowDraws
 from infonn.errors import DataError, unknown_name
-from infonn.learners.posterior.chains import Population, Target, follow, fresh
+from infonn.learners.posterior.chains import Population, Target, competed, follow, fresh
 from infonn.learners.posterior.draws import PlacedDraws, own_noise
 from infonn.learners.posterior.feature_basis import FeatureBasis, Scaling
 from infonn.learners.posterior.gibbs import regression
@@ -133,7 +133,7 @@ class Posterior:
         n_moves = max(1, round(self.effort * COLD_MOVES))
         for count in _doubling(len(choices)):
             part = choices.take(slice(0, count))
-            population = follow(population, target, part, n_seen, n_moves, self.leaps, rng)
+            population = follow(competed(population, rng), target, part, n_seen, n_moves, self.leaps, rng)
             n_seen = count
         return population
 
