@@ -2,7 +2,7 @@
 
 Every chain has its own counter-based stream of random numbers, so the number of threads changes nothing.
 Arrays: `parameters` (chains, parameters) laid out as `embedders.Layout` says; `shape` is (items, dims, features)
-of that layout; `features` (items, features), `queries`, `stages`, `n_options` as in `embedders.Choices`.
+of that layout; `features` (items, features), `pairs`, `stages`, `n_options` as in `embedders.Choices`.
 """
 
 from __future__ import annotations
@@ -56,30 +56,38 @@ def _parts(logit_share, n_features):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _columns(features, queries, stages, n_options):  # type: ignore[no-untyped-def]
+def _columns(features, pairs, stages, n_options):  # type: ignore[no-untyped-def]
     """Features by column and items by place, so that loops run along rows; (features, items, how many, ...).
 
-    Padding stands as its reference, beyond the count of candidates.
+    `firsts` has one row where all pairs of an answer share their first item, the reference, else a row for each pair.
+    Padding stands as its reference, beyond the count of pairs.
     """
-    n, width = queries.shape
-    items, counts = np.empty((width, n), np.uint32), np.zeros(n, np.int32)
+    n, width, _ = pairs.shape
+    shared = True
     for row in range(n):
         for j in range(width):
-            items[j, row] = queries[row, j if queries[row, j] >= 0 else 0]
-            counts[row] += j > 0 and queries[row, j] >= 0
+            shared = shared and pairs[row, j, 0] == pairs[row, 0, 0]
+    firsts = np.empty((1 if shared else width, n), np.uint32)
+    seconds, counts = np.empty((width, n), np.uint32), np.zeros(n, np.int32)
     ranked, padded = False, False
     for row in range(n):
+        for j in range(len(firsts)):
+            firsts[j, row] = pairs[row, j, 0]
+        for j in range(width):
+            seconds[j, row] = pairs[row, j, 1 if pairs[row, j, 1] >= 0 else 0]
+            counts[row] += pairs[row, j, 1] >= 0
         ranked = ranked or stages[row] > 1
-        padded = padded or counts[row] < width - 1
+        padded = padded or counts[row] < width
     guesses = (1 / n_options).astype(np.float32)
-    return np.ascontiguousarray(features.T).astype(np.float32), items, counts, stages, guesses, ranked, padded
+    by_column = np.ascontiguousarray(features.T).astype(np.float32)
+    return by_column, firsts, seconds, counts, stages, guesses, ranked, padded
 
 
 @njit(cache=True)
 def _workspace(shape, columns):  # type: ignore[no-untyped-def]
-    """Points and their pulls (dims, items); of a block of answers: differences, (candidates, answers), (answers,)."""
+    """Points and their pulls (dims, items); of a block of answers: differences, (pairs, answers), (answers,)."""
     n_items, n_dims, _ = shape
-    width = len(columns[1]) - 1
+    width = len(columns[2])
     points, pull = np.empty((n_dims, n_items), np.float32), np.empty((n_dims, n_items), np.float32)
     differences = np.empty((width, n_dims, BLOCK), np.float32)
     squared, logs = np.empty((width, BLOCK), np.float32), np.empty((width, BLOCK), np.float32)
@@ -115,7 +123,7 @@ def _answers(points, columns, first, size, sharpness, lapse, work):  # type: ign
     Loops are short and run along the answers, so that the compiler vectorises each; a block of them stays in the
     processor's nearest memory.
     """
-    _, items, counts, stages, guesses, ranked, padded = columns
+    _, firsts, seconds, counts, stages, guesses, ranked, padded = columns
     _, _, differences, (squared, logs, slopes), (log_probs, by_lapse, attentive, reference) = work
     width = len(squared)
     sharp, lapsed, clear = np.float32(sharpness), np.float32(lapse), np.float32(1 - lapse)
@@ -123,11 +131,12 @@ def _answers(points, columns, first, size, sharpness, lapse, work):  # type: ign
         for row in range(size):
             squared[j, row] = np.float32(1)
     for d in range(len(points)):
-        for row in range(size):
-            reference[row] = points[d, items[0, first + row]]
         for j in range(width):
+            if j < len(firsts):
+                for row in range(size):
+                    reference[row] = points[d, firsts[j, first + row]]
             for row in range(size):
-                differences[j, d, row] = reference[row] - points[d, items[j + 1, first + row]]
+                differences[j, d, row] = reference[row] - points[d, seconds[j, first + row]]
             for row in range(size):
                 squared[j, row] += differences[j, d, row] * differences[j, d, row]
     for j in range(width):
@@ -162,7 +171,7 @@ def _answers(points, columns, first, size, sharpness, lapse, work):  # type: ign
 
 @njit(cache=True, fastmath=REORDERED)
 def _nearest(work, size):  # type: ignore[no-untyped-def]
-    """log P(the first candidate is chosen) without lapses, and its slopes."""
+    """log P(the first pair is chosen) without lapses, and its slopes."""
     _, _, _, (_, logs, slopes), (log_probs, _, largest, totals) = work
     width = len(logs)
     for row in range(size):
@@ -188,7 +197,7 @@ def _nearest(work, size):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, fastmath=REORDERED)
 def _ranked(work, counts, stages, first, size):  # type: ignore[no-untyped-def]
-    """log P(the candidates in this order, for as many stages) without lapses, and its slopes."""
+    """log P(the pairs in this order, for as many stages) without lapses, and its slopes."""
     _, _, _, (_, logs, slopes), (log_probs, _, _, _) = work
     slopes[:] = np.float32(0)
     for row in range(size):
@@ -210,10 +219,10 @@ def _ranked(work, counts, stages, first, size):  # type: ignore[no-untyped-def]
 @njit(cache=True, fastmath=REORDERED)
 def _likelihood(sharpness, lapse, columns, work):  # type: ignore[no-untyped-def]
     """(log likelihood, its slopes by log sharpness and by the lapse rate's logit) of work's points; fills its pulls."""
-    items = columns[1]
+    firsts, seconds = columns[1], columns[2]
     points, pull, differences, (squared, logs, slopes), (log_probs, lapse_slopes, _, force) = work
     likelihood = by_sharpness = by_lapse = 0.0
-    width, n = len(squared), items.shape[1]
+    width, n = seconds.shape
     n_dims = len(points)
     factor = np.float32(-2 * sharpness)
     pull[:] = np.float32(0)
@@ -233,16 +242,18 @@ def _likelihood(sharpness, lapse, columns, work):  # type: ignore[no-untyped-def
                 slopes[j, row] *= factor / squared[j, row]
             by_sharpness += sharp_sum
         for d in range(n_dims):
-            for row in range(size):
-                force[row] = np.float32(0)
             for j in range(width):
+                if j < len(firsts):
+                    for row in range(size):
+                        force[row] = np.float32(0)
                 for row in range(size):
                     differences[j, d, row] *= slopes[j, row]
                     force[row] += differences[j, d, row]
                 for row in range(size):
-                    pull[d, items[j + 1, first + row]] -= differences[j, d, row]
-            for row in range(size):
-                pull[d, items[0, first + row]] += force[row]
+                    pull[d, seconds[j, first + row]] -= differences[j, d, row]
+                if j + 1 < len(firsts) or j + 1 == width:
+                    for row in range(size):
+                        pull[d, firsts[min(j, len(firsts) - 1), first + row]] += force[row]
     return likelihood, by_sharpness, by_lapse
 
 
@@ -297,7 +308,7 @@ def density(
     parameters: FloatArray,
     shape: tuple[int, int, int],
     features: FloatArray,
-    queries: IntArray,
+    pairs: IntArray,
     stages: IntArray,
     n_options: FloatArray,
     mean: FloatArray,
@@ -305,7 +316,7 @@ def density(
 ) -> tuple[float, FloatArray]:
     """Log posterior of one parameter vector up to a constant, and its gradient."""
     gradient = np.empty(parameters.size)
-    columns = _columns(features, queries, stages, n_options)
+    columns = _columns(features, pairs, stages, n_options)
     value, _ = _density(parameters, gradient, shape, columns, mean, sd, _workspace(shape, columns))
     return value, gradient
 
@@ -315,20 +326,20 @@ def answer_log_probs(
     parameters: FloatArray,
     shape: tuple[int, int, int],
     features: FloatArray,
-    queries: IntArray,
+    pairs: IntArray,
     stages: IntArray,
     n_options: FloatArray,
 ) -> FloatArray:
     """log P(each answer) under each chain: (chains, answers)."""
     n_chains = len(parameters)
-    out = np.empty((n_chains, len(queries)))
-    columns = _columns(features, queries, stages, n_options)
+    out = np.empty((n_chains, len(pairs)))
+    columns = _columns(features, pairs, stages, n_options)
     for chain in prange(n_chains):
         work = _workspace(shape, columns)
         _embed(parameters[chain], shape, columns[0], work[0])
         lapse = 1 / (1 + math.exp(-parameters[chain, -1]))
-        for first in range(0, len(queries), BLOCK):
-            size = min(BLOCK, len(queries) - first)
+        for first in range(0, len(pairs), BLOCK):
+            size = min(BLOCK, len(pairs) - first)
             _answers(work[0], columns, first, size, math.exp(parameters[chain, -2]), lapse, work)
             for row in range(size):
                 out[chain, first + row] = work[4][0][row]
@@ -344,7 +355,7 @@ def move(
     seeds: IntArray,
     shape: tuple[int, int, int],
     features: FloatArray,
-    queries: IntArray,
+    pairs: IntArray,
     stages: IntArray,
     n_options: FloatArray,
     mean: FloatArray,
@@ -353,19 +364,19 @@ def move(
     step: float,
     n_leaps: int,
     n_moves: int,
-    pairs: IntArray,
+    watched: IntArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Move every chain `n_moves` times, in place; each move is a Hamiltonian path of `n_leaps` leaps.
 
     Gives the acceptance rate (chains,), the mean squared gradient (chains, parameters) and a trace (chains, moves,
-    1 + pairs) of the log likelihood and of the log distances within `pairs` of items.
+    1 + watched) of the log likelihood and of the log distances within `watched` pairs of items.
     """
     n_chains, n_parameters = parameters.shape
     n_dims = shape[1]
     acceptance = np.zeros(n_chains)
     squares = np.zeros((n_chains, n_parameters))
-    trace = np.empty((n_chains, n_moves, 1 + len(pairs)))
-    columns = _columns(features, queries, stages, n_options)
+    trace = np.empty((n_chains, n_moves, 1 + len(watched)))
+    columns = _columns(features, pairs, stages, n_options)
     for chain in prange(n_chains):
         counter = np.empty(1, np.uint64)
         counter[0] = seeds[chain]
@@ -408,10 +419,10 @@ def move(
                 squares[chain, p] += slope[p] * slope[p] / n_moves
             trace[chain, turn, 0] = likelihood
             _embed(here, shape, columns[0], work[0])
-            for pair in range(len(pairs)):
+            for pair in range(len(watched)):
                 total = 1e-12
                 for d in range(n_dims):
-                    difference = work[0][d, pairs[pair, 0]] - work[0][d, pairs[pair, 1]]
+                    difference = work[0][d, watched[pair, 0]] - work[0][d, watched[pair, 1]]
                     total += difference * difference
                 trace[chain, turn, 1 + pair] = 0.5 * math.log(total)
         parameters[chain] = here
