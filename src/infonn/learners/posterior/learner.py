@@ -33,7 +33,7 @@ Prior = tuple[float, float]  # mean and deviation of a normal; deviation 0 fixes
 # The same for every study, and wide; logs, and a logit.
 LOG_SCALE: Prior = (0.0, 1.0)  # of the embedding, in units of sqrt(mu)
 LOG_SPREAD: Prior = (math.log(0.3), 1.0)  # deviation of the logs of the dimensions' scales
-LOGIT_SHARE: Prior = (-1.0, 2.0)  # of the variance that is an item's own, beside its features
+LOGIT_SHARE: Prior = (0.0, 4.0)  # of the variance that is an item's own: features may say all, nothing, or a part
 LOG_SHARPNESS: Prior = (math.log(6.0), 0.8)
 LOGIT_LAPSE: Prior = (-2.0, 1.2)
 
