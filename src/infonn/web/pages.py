@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -196,13 +196,12 @@ def chosen_language(wanted: str, accepted: str) -> str:
     return "en"
 
 
-@cache
+@lru_cache(maxsize=16)
 def texts_of(language: str) -> dict[str, str]:
     """What the participants' page says, in a language; English where there is none or a text is missing."""
     texts: dict[str, str] = json.loads((HERE / "texts" / "en.json").read_text(encoding="utf-8"))
-    own = HERE / "texts" / f"{language}.json"
-    if language.isalpha() and own.is_file():
-        texts |= json.loads(own.read_text(encoding="utf-8"))
+    if language in languages():
+        texts |= json.loads((HERE / "texts" / f"{language}.json").read_text(encoding="utf-8"))
     return texts
 
 
