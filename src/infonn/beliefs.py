@@ -9,7 +9,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from infonn.arrays import Array, FloatArray, IntArray
+from infonn.arrays import Array, FloatArray, IntArray, to_numpy
+from infonn.maths.placement import LANDMARKS, fewest_columns, in_columns
 from infonn.maths.responses import ResponseSettings
 
 HIDDEN = "items.hidden"
@@ -51,6 +52,26 @@ class Belief:
     def log_probs_of(self, rows: IntArray) -> FloatArray | None:
         """(draws, rows, classes), or None where the belief knows no classes."""
         return _rows_of(self.class_log_probs, rows)
+
+
+def map_of(belief: Belief, dims: int | None = None) -> FloatArray:
+    """The places that people get to see: `belief.embedding` in `dims` columns, or in as many as its draws agree on.
+
+    An embedding with the mean distances of its draws needs more columns than a draw has: those distances are no
+    embedding's own. Whoever predicts uses it whole, and strategies use the draws; a map has the columns asked for.
+    """
+    points = to_numpy(belief.embedding)
+    if dims is None:
+        some = belief.draws_of(np.arange(min(len(points), 1)))
+        if some is None or points.shape[1] <= some.shape[2]:
+            return points
+        dims = _supported(belief, points, some.shape[2])
+    return points if points.shape[1] == dims else in_columns(points.astype(float), dims)
+
+
+def _supported(belief: Belief, points: FloatArray, most: int) -> int:
+    rows = np.linspace(0, len(points) - 1, min(len(points), LANDMARKS)).astype(int)
+    return fewest_columns(points[rows].astype(float), to_numpy(belief.draws_of(rows)), most)
 
 
 def _rows_of(draws: FloatArray | RowDraws | None, rows: IntArray) -> FloatArray | None:

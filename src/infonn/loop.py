@@ -10,12 +10,13 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from infonn.arrays import FloatArray, IntArray, to_numpy
-from infonn.beliefs import Belief
+from infonn.beliefs import Belief, map_of
 from infonn.contracts.loop import (
     AdjustableLearner,
     Learner,
     SearchableTask,
     Situation,
+    SizedLearner,
     StackedLearner,
     Strategy,
     Task,
@@ -76,6 +77,10 @@ class Loop:
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
         """What the learner makes of the answers, checked: kernels trust that every item has a finite place."""
         return checked(self.learner.fit(answers, rng, start), self.task.n_items)
+
+    def map_of(self, belief: Belief) -> FloatArray:
+        """The places that people get to see, in the columns that the learner was asked for."""
+        return map_of(belief, self.learner.dims if isinstance(self.learner, SizedLearner) else None)
 
     def with_effort(self, effort: float) -> Loop:
         """The loop whose learner takes less trouble, where it can: for warm updates that people wait for."""

@@ -176,10 +176,13 @@ class Study:
         return start
 
     def embedding(self) -> DataFrame:
-        """Where the answers place the items: one row per item, by name."""
+        """Where the answers place the items: one row per item, by name.
+
+        It has the `dims` columns that the learner was asked for, or else as many as its draws agree on.
+        """
         from pandas import DataFrame, Index
 
-        points = self.belief().embedding
+        points = self.loop.map_of(self.belief())
         columns = [f"x{i}" for i in range(points.shape[1])]
         return DataFrame(points, index=Index(self.item_names, name="item"), columns=columns)
 

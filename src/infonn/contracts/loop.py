@@ -172,6 +172,14 @@ class AdjustableLearner(Learner, Protocol):
 
 
 @runtime_checkable
+class SizedLearner(Learner, Protocol):
+    """A learner that was told how many dimensions its embedding is to have; None where it was not."""
+
+    @property
+    def dims(self) -> int | None: ...
+
+
+@runtime_checkable
 class PlacingLearner(Learner, Protocol):
     """A learner whose belief places items that nobody was asked about."""
 

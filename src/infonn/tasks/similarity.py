@@ -41,6 +41,8 @@ class SimilarityTask:
             raise InvalidQueryError('A similarity task asks "nearest" or "ranking"; for "label" use task="labels".')
         if self.pool is not None:
             pool = check_queries(self.pool, len(self.names))
+            if not len(pool):
+                raise InvalidQueryError("The pool has no queries, so nothing could be asked. Leave it out to ask any.")
             if pool.shape[1] != 1 + self.candidates:
                 raise InvalidQueryError(
                     f"The pool's queries have {pool.shape[1] - 1} candidates, and the study's questions have "

@@ -69,6 +69,8 @@ class Posterior:
     effort: float = 1.0
 
     def __post_init__(self) -> None:
+        if self.dims is not None and not (isinstance(self.dims, int | np.integer) and self.dims >= 1):
+            raise DataError(f"dims is {self.dims!r}; it must be a whole number, at least 1.")
         if self._kind != "free" and self.features is None:
             raise DataError(f'Embedder "{self._kind}" needs features of the items. Use "free" without them.')
         if self.features is not None and len(self.features) != self.n_items:
