@@ -126,11 +126,18 @@ def test_what_is_wrong_is_said(data):
         Embedding("netwrk", features=features).fit(queries, responses)
     with pytest.raises(UnknownNameError, match='Kind of question "rank" is unknown.*Did you mean "ranking"'):
         Embedding(kind="rank").fit(queries, responses)
-    with pytest.raises(UnknownNameError, match='Learner "logistic" is unknown. Known: mds, network, network_laplace, posterior'):
+    with pytest.raises(
+        UnknownNameError, match='Learner "logistic" is unknown. Known: mds, network, network_laplace, posterior'
+    ):
         Embedding("logistic", features=features).fit(queries, responses)
     with pytest.raises(DataError, match="How many items are there"):
         Embedding().fit(np.empty((0, 4), int), [])
-    for dims, right in ((0, "from 1 to 200"), (-1, "from 1 to 200"), (2.5, "a whole number"), ("two", "a whole number")):
+    for dims, right in (
+        (0, "from 1 to 200"),
+        (-1, "from 1 to 200"),
+        (2.5, "a whole number"),
+        ("two", "a whole number"),
+    ):
         with pytest.raises(DataError, match=rf"dims is .*{right}"):
             Embedding(settings={"dims": dims}).fit(queries, responses)
     for n_items in (0, -3, 2.5, True):

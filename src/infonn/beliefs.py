@@ -10,7 +10,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from infonn.arrays import Array, FloatArray, IntArray, to_numpy
-from infonn.maths.placement import LANDMARKS, fewest_columns, in_columns
+from infonn.maths.accuracy import triplet_accuracy
+from infonn.maths.placement import LANDMARKS, expected_accuracy, fewest_columns, in_columns, random_triplets
 from infonn.maths.responses import ResponseSettings
 
 HIDDEN = "items.hidden"
@@ -69,8 +70,25 @@ def map_of(belief: Belief, dims: int | None = None) -> FloatArray:
     return points if points.shape[1] == dims else in_columns(points.astype(float), dims)
 
 
+def triplet_accuracy_of(belief: Belief, triplets: IntArray | None = None) -> float:
+    """Share of `triplets` that the embedding orders rightly; without any, the share that the belief's draws expect."""
+    points = to_numpy(belief.embedding).astype(float)
+    if triplets is not None:
+        return triplet_accuracy(points, triplets)
+    rows = _some_rows(len(points))
+    draws = belief.draws_of(rows)
+    assert draws is not None
+    return expected_accuracy(points[rows], to_numpy(draws), random_triplets(len(rows)))
+
+
+def _some_rows(n_items: int) -> IntArray:
+    """All items, or 500 of them from first to last."""
+    rows: IntArray = np.linspace(0, n_items - 1, min(n_items, LANDMARKS)).astype(np.int64)
+    return rows
+
+
 def _supported(belief: Belief, points: FloatArray, most: int) -> int:
-    rows = np.linspace(0, len(points) - 1, min(len(points), LANDMARKS)).astype(int)
+    rows = _some_rows(len(points))
     return fewest_columns(points[rows].astype(float), to_numpy(belief.draws_of(rows)), most)
 
 

@@ -80,7 +80,12 @@ class Loop:
 
     def map_of(self, belief: Belief) -> FloatArray:
         """The places that people get to see, in the columns that the learner was asked for."""
-        return map_of(belief, self.learner.dims if isinstance(self.learner, SizedLearner) else None)
+        return map_of(belief, self.dims)
+
+    @property
+    def dims(self) -> int | None:
+        """The columns that the learner was told to have, where it was."""
+        return self.learner.dims if isinstance(self.learner, SizedLearner) else None
 
     def with_effort(self, effort: float) -> Loop:
         """The loop whose learner takes less trouble, where it can: for warm updates that people wait for."""

@@ -159,7 +159,10 @@ def export(
     opened = _existing(storage)
     record = opened.study(name)
     if format is ExportFormat.embedding:
-        data = load_study(opened, name).embedding().to_csv().encode()
+        study = load_study(opened, name)
+        data = study.embedding().to_csv().encode()
+        for sentence in study.findings().sentences:
+            typer.echo(sentence, err=True)
     elif format is ExportFormat.bundle:
         data = bundle.write(bundle_of(opened, record))
     else:

@@ -19,6 +19,7 @@ from infonn.arrays import to_numpy
 from infonn.beliefs import Belief, map_of
 from infonn.contracts.storage import Answered, LiveStorage
 from infonn.errors import InfonnError, StorageError
+from infonn.findings import findings_of
 from infonn.live.limits import FitLimits
 from infonn.live.outlook import NATS
 from infonn.loop import cold_rng
@@ -118,6 +119,7 @@ def model_of(belief: Belief, study: Study, answered: list[Answered]) -> dict[str
         model["spread"] = spread_of(to_numpy(draws).astype(float), whole)
     if study.kind == "label":
         model["labelled"] = np.column_stack(last_labels(_answers(answered, study, "train")))
+    model["findings"] = findings_of(belief, embedding.shape[1], study.loop.dims).to_json()
     model["people"] = _log_losses(belief, study, answered)
     return model
 

@@ -20,8 +20,9 @@ from infonn.beliefs import Belief, RowDraws
 from infonn.errors import DataError
 from infonn.learners.posterior.chains import Population, Target, follow, fresh, left_out, log_probs
 from infonn.learners.posterior.seen_answers import keys_of, seen_first
-from infonn.maths.distances import classical_scaling, pairwise_squared_distances
+from infonn.maths.distances import classical_scaling
 from infonn.maths.embedders import Choices, Layout, choices_of, embed, scales_of
+from infonn.maths.kernels.distances import mean_distances
 from infonn.maths.responses import ResponseSettings
 from infonn.maths.threads import one_thread
 from infonn.queries import Answers
@@ -235,11 +236,9 @@ def mean_embedding(draws: FloatArray, n_known: int | None = None) -> FloatArray:
     known = draws[:, :n_known]
     centred = known - known.mean(axis=1, keepdims=True)
     sizes = np.sqrt((centred**2).sum(axis=(1, 2)) / centred.shape[1])
-    distances = np.zeros((draws.shape[1], known.shape[1]))
+    weights = sizes.mean() / len(draws) / np.maximum(sizes, 1e-300)
     with one_thread():
-        for draw, size in zip(draws, np.maximum(sizes, 1e-300)):
-            distances += np.sqrt(pairwise_squared_distances(draw, draw[:n_known])) / size
-        return classical_scaling((distances * sizes.mean() / len(draws)) ** 2)
+        return classical_scaling(mean_distances(draws, known.shape[1], weights) ** 2)
 
 
 def spread_embedding(draws: FloatArray) -> FloatArray:
