@@ -18,11 +18,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from infonn.arrays import FloatArray, IntArray, to_numpy
-from infonn.beliefs import map_of
-from infonn.contracts.loop import PlacingLearner, SizedLearner
+from infonn.contracts.loop import PlacingLearner
 from infonn.datasets.items import as_features, check_features
 from infonn.errors import DataError, unknown_name
-from infonn.loop import checked
+from infonn.loop import checked, map_by
 from infonn.maths.accuracy import triplet_accuracy
 from infonn.maths.distances import query_squared_distances
 from infonn.maths.placement import beside
@@ -69,8 +68,7 @@ class Embedding(BaseEstimator):  # type: ignore[misc]
         self.learner_ = build_part("Learner", LEARNERS, self._name, dict(self.settings or {}), context)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         self.belief_ = checked(self.learner_.fit(answers, np.random.default_rng(seed)), n_items)
-        dims = self.learner_.dims if isinstance(self.learner_, SizedLearner) else None
-        self.embedding_: FloatArray = map_of(self.belief_, dims)
+        self.embedding_: FloatArray = map_by(self.learner_, self.belief_)
         self.n_items_ = n_items
         return self
 

@@ -54,11 +54,7 @@ class Findings:
         ]
 
     def to_json(self) -> dict[str, Any]:
-        return {"columns": self.columns} | {
-            name: value
-            for name in ("asked_for", "feature_share", "r_hat")
-            if (value := getattr(self, name)) is not None
-        }
+        return {name: value for name, value in vars(self).items() if value is not None}
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> Findings:

@@ -80,7 +80,7 @@ class Loop:
 
     def map_of(self, belief: Belief) -> FloatArray:
         """The places that people get to see, in the columns that the learner was asked for."""
-        return map_of(belief, self.dims)
+        return map_by(self.learner, belief)
 
     @property
     def dims(self) -> int | None:
@@ -124,6 +124,11 @@ class Loop:
 
     def _barred(self, asked: IntArray) -> IntArray:
         return asked if self.never is None else stack_queries([asked, self.never])
+
+
+def map_by(learner: Learner, belief: Belief) -> FloatArray:
+    """`map_of` in the columns that the learner was asked for; of one that knows no `dims`, its own embedding."""
+    return map_of(belief, learner.dims) if isinstance(learner, SizedLearner) else to_numpy(belief.embedding)
 
 
 def distinct_queries(task: Task, size: int, asked: IntArray, rng: Generator, kind: Kind) -> IntArray:

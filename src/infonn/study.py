@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -64,6 +64,7 @@ class Study:
         self.name, self.storage, self.task, self.learner, self.strategy = name, storage, task, learner, strategy
         self.kind, self.candidates, self.first, self.seed = kind, candidates, first, seed
         self.strategy_name, self.lease_s = strategy_name, lease_s
+        self.wait_until_ready: Callable[[], None] = _is_ready  # called before a question is chosen
         self._warm: tuple[Answers, Belief] | None = None  # answers seen, belief
         self._cold: tuple[Answers, Belief] | None = None
         self._shown: tuple[Belief, FloatArray] | None = None  # a belief and its map
@@ -142,6 +143,7 @@ class Study:
         examples = None
         if len(scored) < size and purpose == "train":
             asked = stack_queries([asked, at_random])
+            self.wait_until_ready()
             belief = self.warm_belief()
             examples = self.task.examples(belief, answers)
             queries, scores = self.loop.choose(belief, answers, asked, size - len(scored), rng)
@@ -359,6 +361,10 @@ class Study:
         """Where options stand on the screen: at random, but classes keep their places, so that a hand finds them."""
         order = rng.permutation(n_options)
         return tuple(range(n_options)) if self.kind == "label" else tuple(int(i) for i in order)
+
+
+def _is_ready() -> None:
+    """Nothing is under way that a choice should wait for."""
 
 
 def _same(one: Answers, other: Answers) -> bool:

@@ -69,6 +69,5 @@ class MDS:
     def _mu(self, embedding: FloatArray, round: int) -> float:
         if self.mu != "diminishing":
             return float(self.mu)
-        return (
-            max(largest_distance(embedding), 1e-12) * self.shrink**round
-        )  # points that all coincide still have a mu above 0
+        spread = largest_distance(embedding)
+        return max(spread, 1e-12) * self.shrink**round  # points that all coincide still have a mu above 0

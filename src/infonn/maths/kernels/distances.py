@@ -1,4 +1,4 @@
-"""Mean distances over many draws: every draw of a pair is looked at once, and no table of distances is kept per draw."""
+"""Mean distances over many draws, without a table of distances for each draw."""
 
 from __future__ import annotations
 
