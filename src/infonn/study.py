@@ -27,6 +27,8 @@ from infonn.records import Answer, Item, Outcome, Purpose, Question, Round, chec
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from infonn.notebook import Summary
+
 _PARTS = 6  # growing parts of the answers that an outlook fits
 
 
@@ -229,6 +231,27 @@ class Study:
         found = forecast(counts[counts > 0], np.array(accuracy), np.full(len(parts), trusted), 0.5, len(answers))
         waiting = f"An outlook needs at least {FEWEST_POINTS} answers."
         return Outlook(None if found is None else found.gain, measured_by, waiting)
+
+    # --- in a notebook -----------------------------------------------------------------------------
+
+    def to_pandas(self) -> DataFrame:
+        """Every answer in the order of arrival, one row each: what was asked, of whom, chosen how, what was said."""
+        from infonn.notebook import to_pandas
+
+        return to_pandas(self)
+
+    def summary(self) -> Summary:
+        """Where the study stands: counts of what was asked and answered, and the measures of the last round."""
+        from infonn.notebook import summary
+
+        return summary(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of a study: its counts, its curve, and the map where a model was fitted already."""
+        from infonn.notebook import study_html
+
+        fitted = self._cold or self._warm
+        return study_html(self, None if fitted is None else fitted[1])
 
     # --- simulation --------------------------------------------------------------------------------
 

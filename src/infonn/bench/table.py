@@ -17,9 +17,7 @@ ENTRIES = {
     "ask_100": "infonn.bench.asking:ask_100",
     "ask_1000": "infonn.bench.asking:ask_1000",
     "ask_10000": "infonn.bench.asking:ask_10000",
-    "map_10000": "infonn.bench.asking:map_10000",
     "mds_10000": "infonn.bench.asking:mds_10000",
-    "first_question": "infonn.bench.asking:first_question",
     "mds_fit": "infonn.bench.mds:mds_fit",
     "pool_5m": "infonn.bench.pool:pool_5m",
     "dml_stack": "infonn.bench.networks:dml_stack",
@@ -33,22 +31,27 @@ ENTRIES = {
     "label_ask": "infonn.bench.labels:label_ask",
     "label_ask_1m": "infonn.bench.labels:label_ask_1m",
     "batchbald": "infonn.bench.labels:batchbald",
+    "kernel_roofline": "infonn.bench.roofline:kernel_roofline",
 }
-
-BY_NAME = ("map_10000", "first_question")  # over 20 s: measured only where they are named
+LONG = {  # over 20 seconds each: run where they are named
+    "map_10000": "infonn.bench.asking:map_10000",
+    "first_question": "infonn.bench.asking:first_question",
+    "label_pool_10m": "infonn.bench.label_pool:label_pool_10m",
+}
 
 
 def check_names(names: Sequence[str]) -> list[str]:
-    """`names`, or where none is named all entries but those `BY_NAME`; an error for a name that no entry has."""
+    """`names`, or where none is named all entries but the long ones; an error for a name that no entry has."""
+    known = {**ENTRIES, **LONG}
     for name in names:
-        if name not in ENTRIES:
-            raise unknown_name("Benchmark", name, ENTRIES)
-    return list(names) or [name for name in ENTRIES if name not in BY_NAME]
+        if name not in known:
+            raise unknown_name("Benchmark", name, known)
+    return list(names) or list(ENTRIES)
 
 
 def run_entries(names: Sequence[str]) -> Iterator[Entry]:
     """Measure the named entries, one after the other."""
     for name in names:
-        module, function = ENTRIES[name].split(":")
+        module, function = {**ENTRIES, **LONG}[name].split(":")
         comparison: Comparison = getattr(import_module(module), function)()
         yield measure(name, comparison)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from infonn.cli.engine import ENGINE, PROCESSES, SCHEDULER
+
 if TYPE_CHECKING:
     from infonn.arrays import FloatArray, IntArray
     from infonn.beliefs import Belief
@@ -30,18 +32,24 @@ def label(
     next: Annotated[int, typer.Option("--next", help="How many items to label next.", min=0)] = 20,
     strategy: Annotated[str, typer.Option(help="How to choose; `infonn strategies` names them.")] = "info_nn",
     seed: Annotated[int, typer.Option(help="Same seed and labels, same choice.", min=0)] = 0,
+    engine: ENGINE = None,
+    processes: PROCESSES = None,
+    scheduler: SCHEDULER = None,
     out: Annotated[Path, typer.Option(help="Folder for what is written.")] = Path("labelling"),
 ) -> None:
     """Label as few items as possible: choose, read the labels back, train, predict the rest.
 
     The items to label are written to next.csv, beside a sheet of pictures. Fill in the column `label` and run the
-    same command again: what you filled in is kept in labels.csv. It works without any label at the start.
+    same command again: what you filled in is kept in labels.csv. It works without any label at the start. Millions of
+    items are scored by several processes or a Dask cluster where --engine says so; workers read the file of features
+    themselves.
     """
     import numpy as np
     from rich.console import Console
     from rich.markup import escape
 
     from infonn.datasets.items import load_items
+    from infonn.engines import open_engine
     from infonn.formats.labels import write_table
     from infonn.tasks.labels import check_classes
 
@@ -55,7 +63,8 @@ def label(
     belief = learner.fit(answers, np.random.default_rng([seed, len(answers), 0]))
     _say_accuracy(console, learner, answers, names, seed)
     rng = np.random.default_rng([seed, len(answers), 1])
-    chosen, rule = job.choose(strategy, learner, belief, answers, next, rng)
+    with open_engine(engine, processes, scheduler) as opened:
+        chosen, rule = job.choose(strategy, learner, belief, answers, next, rng, opened.map)
     out.mkdir(parents=True, exist_ok=True)
     job.keep_labels(known)
     predictions = job.write_predictions(belief, known)
@@ -123,7 +132,7 @@ class _Job:
         return pixel_features(read_pictures([self.items.folder / str(item.image) for item in self.items.items]))
 
     def choose(
-        self, strategy: str, learner: Any, belief: Belief, answers: Answers, size: int, rng: Any
+        self, strategy: str, learner: Any, belief: Belief, answers: Answers, size: int, rng: Any, map: Any
     ) -> tuple[IntArray, str]:
         """The next queries and the rule that chose them: typical items until two classes have a label."""
         from infonn.loop import Loop
@@ -135,7 +144,7 @@ class _Job:
         build_part("Strategy", CLASS_STRATEGIES, strategy, {}, context)  # a wrong name shows now
         picker = build_part("Strategy", CLASS_STRATEGIES, rule, {}, context)
         task = LabelTask(len(self.items), self.classes)
-        queries, _ = Loop(task, learner, picker, "label").choose(belief, answers, answers.queries, size, rng)
+        queries, _ = Loop(task, learner, picker, "label").choose(belief, answers, answers.queries, size, rng, map)
         return queries, rule
 
     def write_predictions(self, belief: Belief, known: dict[int, int]) -> dict[int, tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,14 @@ class LabelTask:
     For every unlabelled item the query is its nearest labelled item of each of the `candidates` nearest classes,
     near to far; where fewer classes have a label the row ends in -1. A response is the index of a class.
     `start` are the items to label first, in that order, such as typical ones; None draws them at random.
+    `among` are the items it asks about; None for all.
     """
 
     n_items: int
     classes: Sequence[str]
     candidates: int = 3
     start: IntArray | None = None
+    among: IntArray | None = None
 
     def __post_init__(self) -> None:
         check_classes(self.classes)
@@ -44,13 +46,25 @@ class LabelTask:
     def first_queries(self, size: int, rng: Generator) -> IntArray:
         """Items to label before anything is known; their candidates are all padding."""
         items = rng.permutation(self.n_items) if self.start is None else self.start
-        return self._bare(items[:size])
+        return self._bare(self._asked(items)[:size])
+
+    def limited_to(self, items: IntArray) -> LabelTask:
+        """The task that asks about these items alone."""
+        return replace(self, among=np.asarray(items, np.int32))
+
+    def _asked(self, items: IntArray) -> IntArray:
+        return items if self.among is None else items[np.isin(items, self.among)]
+
+    def query_about(self, item: int, rng: Generator) -> IntArray:
+        """This item; its candidates are all padding."""
+        row: IntArray = self._bare(np.array([item]))[0]
+        return row
 
     def propose(self, belief: Belief, answers: Answers, rng: Generator) -> IntArray:
         """Every item without a label. The candidates are left to `completed`: few strategies ask for them all."""
         unlabelled = np.ones(self.n_items, bool)
         unlabelled[last_labels(answers)[0]] = False
-        return self._bare(np.flatnonzero(unlabelled))
+        return self._bare(self._asked(np.flatnonzero(unlabelled)))
 
     def completed(self, queries: IntArray, belief: Belief, answers: Answers) -> IntArray:
         """The queries with their candidates: the nearest labelled item of each of the nearest classes, near to far."""
