@@ -15,9 +15,9 @@ from infonn.contracts.loop import (
     AdjustableLearner,
     Learner,
     Map,
+    MappedLearner,
     SearchableTask,
     Situation,
-    SizedLearner,
     StackedLearner,
     Strategy,
     Task,
@@ -87,7 +87,7 @@ class Loop:
     @property
     def dims(self) -> int | None:
         """The columns that the learner was told to have, where it was."""
-        return self.learner.dims if isinstance(self.learner, SizedLearner) else None
+        return self.learner.dims if isinstance(self.learner, MappedLearner) else None
 
     def with_effort(self, effort: float) -> Loop:
         """The loop whose learner takes less trouble, where it can: for warm updates that people wait for."""
@@ -130,7 +130,7 @@ class Loop:
 
 def map_by(learner: Learner, belief: Belief) -> FloatArray:
     """`map_of` in the columns that the learner was asked for; of one that knows no `dims`, its own embedding."""
-    return map_of(belief, learner.dims) if isinstance(learner, SizedLearner) else to_numpy(belief.embedding)
+    return map_of(belief, learner.dims) if isinstance(learner, MappedLearner) else to_numpy(belief.embedding)
 
 
 def distinct_queries(task: Task, size: int, asked: IntArray, rng: Generator, kind: Kind) -> IntArray:

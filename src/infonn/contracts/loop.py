@@ -205,7 +205,16 @@ class AdjustableLearner(Learner, Protocol):
 
 @runtime_checkable
 class SizedLearner(Learner, Protocol):
-    """A learner that was told how many dimensions its embedding is to have; None where it was not."""
+    """A learner whose map has as many dimensions as one likes."""
+
+    def with_dims(self, dims: int) -> Learner:
+        """The same learner with maps of (at most) so many dimensions."""
+        ...
+
+
+@runtime_checkable
+class MappedLearner(Learner, Protocol):
+    """A learner that was told how many columns the map of its belief is to have; None where it was not."""
 
     @property
     def dims(self) -> int | None: ...
