@@ -151,7 +151,8 @@ def servings_of(
     _check_catch(people)
 
     def fixed(entry: Mapping[str, Any], purpose: Purpose) -> Question:
-        question = _question(record, spec, items, task, _named_query(entry, items, spec["queries"]["kind"]), purpose)
+        query = _named_query(entry, items, spec["queries"]["kind"])
+        question = _question(record, spec, items, task, query, purpose)
         return replace(question, expected=_expected(entry, question))
 
     everybody = Serving(
