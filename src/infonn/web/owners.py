@@ -15,6 +15,7 @@ from infonn import __version__
 from infonn.contracts.storage import changed_spec
 from infonn.datasets.items import ItemSet
 from infonn.errors import DataError, InfonnError, StudyError
+from infonn.findings import Findings
 from infonn.formats import bundle
 from infonn.formats.named import READ, WRITTEN
 from infonn.live.outlook import AccuracyPoint, ForecastOut, outlook, study_paces
@@ -408,7 +409,9 @@ def embedding(record: Stored, server: ServerOf) -> EmbeddingOut:
         for index, item in enumerate(items)
     ]
     current = list(server.storage.revision(record.name)) == list(model["revision"])
-    return EmbeddingOut(version=version, n_answers=int(model["n_answers"]), up_to_date=current, items=points)
+    findings = Findings.from_json(model["findings"]).sentences if "findings" in model else []
+    n_answers = int(model["n_answers"])
+    return EmbeddingOut(version=version, n_answers=n_answers, up_to_date=current, findings=findings, items=points)
 
 
 # --- people ----------------------------------------------------------------------------------------

@@ -76,6 +76,7 @@ function byAnswers(all) {
 async function drawMap(status) {
   if (status.model_at === null) return;
   embedding = await call("GET", `${base}/embedding`);
+  $("#findings").textContent = embedding.findings.join(" ");
   await map.update(embedding.items);
   listItems();
 }
