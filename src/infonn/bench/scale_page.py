@@ -19,9 +19,9 @@ BATCH = 1000  # items that are chosen at once
 ABOUT = """This page is made from `results/bench/` by `infonn bench scale`; a test keeps it in step. It was measured on
 {cores} cores that others were busy on ({system}, Python {python}), so seconds by the clock are many times those of a
 quiet machine; seconds of processors change little."""
-SLOPES = """`infonn bench growth` runs each piece of work at several sizes. The slope is that of log seconds on log size, with
-a 95 % interval: 1 is growth in proportion, below 1 there are costs that do not grow, above 1 it grows faster. Ways to
-grow that are not in the table (answers, and items to place) are in the command and have no measurement here yet."""
+SLOPES = """`infonn bench growth` runs each piece of work at several sizes. The slope is that of log seconds on log
+size, with a 95 % interval: 1 is growth in proportion, below 1 there are costs that do not grow, above 1 it grows
+faster. Ways to grow that are not in the table (answers, and items to place) are in the command and have no measurement here yet."""
 
 
 def scale_page(folder: Path) -> str:
@@ -98,7 +98,8 @@ def _one_machine(speed: Mapping[str, Any]) -> str:
 def _workers(workers: Mapping[str, Any]) -> str:
     small, large = workers["small"], workers["large"]
     text = f"""Measured by `infonn bench workers`: {workers["studies"]} studies on one PostgreSQL,
-    {workers["workers"]} workers, learner `{workers["learner"]}`; all but one study have {small["items"]} items and {small["answers"]} answers,
+    {workers["workers"]} workers, learner `{workers["learner"]}`;
+    all but one study have {small["items"]} items and {small["answers"]} answers,
     one has {large["items"]} items and {large["answers"]:,} answers. One worker was killed after
     {workers["killed_after_s"]:.0f} s. All {workers["fitted"]} were fitted cold: half of the small ones within
     {workers["small_median_s"]:.0f} s, the last one after {workers["small_last_s"]:.0f} s, the large one after

@@ -29,10 +29,11 @@ def bench(
     Entries that take over 20 seconds run where they are named: `infonn bench label_pool_10m`.
 
     `infonn bench serve` instead lets a crowd answer at a server on this machine, and `infonn bench page` measures in a
-    browser how long it takes from a choice to the next question. `infonn bench attack` lets a stranger do the worst a
-    stranger can meanwhile, and compares how long people wait with and without. `infonn bench growth` fits how time and
-    memory grow with items, answers, draws, queries, candidates and people; `infonn bench workers` has 50 studies fitted
-    by three workers, one of which is killed. `infonn bench scale` writes docs/scale.md from the files of these.
+    browser how long it takes from a choice to the next question, and how smoothly the owner's map of a thousand
+    pictures moves. `infonn bench attack` lets a stranger do the worst a stranger can meanwhile, and compares how long
+    people wait with and without. `infonn bench growth` fits how time and memory grow with items, answers, draws,
+    queries, candidates and people; `infonn bench workers` has 50 studies fitted by three workers, one of which is
+    killed. `infonn bench scale` writes docs/scale.md from the files of these.
     """
     import json as writer
 
@@ -89,6 +90,7 @@ def _alone(name: str, storage: str | None, people: int, seconds: float, learner:
     """What one of the measurements gives that are no rows of the table."""
     from infonn.bench.attack import bench_attack
     from infonn.bench.growth import bench_growth
+    from infonn.bench.map import bench_map
     from infonn.bench.page import bench_page
     from infonn.bench.serve import bench_serve
     from infonn.bench.workers import bench_workers
@@ -99,4 +101,4 @@ def _alone(name: str, storage: str | None, people: int, seconds: float, learner:
         return bench_workers(storage)
     if name == "growth":
         return bench_growth()
-    return bench_page() if name == "page" else bench_attack()
+    return bench_page() | bench_map() if name == "page" else bench_attack()

@@ -204,6 +204,23 @@ class AdjustableLearner(Learner, Protocol):
 
 
 @runtime_checkable
+class SizedLearner(Learner, Protocol):
+    """A learner whose map has as many dimensions as one likes."""
+
+    def with_dims(self, dims: int) -> Learner:
+        """The same learner with maps of (at most) so many dimensions."""
+        ...
+
+
+@runtime_checkable
+class MappedLearner(Learner, Protocol):
+    """A learner that was told how many columns the map of its belief is to have; None where it was not."""
+
+    @property
+    def dims(self) -> int | None: ...
+
+
+@runtime_checkable
 class PlacingLearner(Learner, Protocol):
     """A learner whose belief places items that nobody was asked about."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.random import Generator
 from infonn.arrays import FloatArray
 from infonn.beliefs import Belief
 from infonn.errors import DataError
-from infonn.maths.distances import pairwise_distances
+from infonn.maths.distances import largest_distance
 from infonn.maths.kernels.comparisons import descend
 from infonn.maths.responses import ResponseSettings
 from infonn.queries import Answers, split_into_triplets
@@ -45,6 +45,10 @@ class MDS:
                 "step must be above 0, shrink above 0 and at most 1."
             )
 
+    def with_dims(self, dims: int) -> MDS:
+        """The same in so many dimensions."""
+        return replace(self, dims=dims)
+
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
         """The belief after `steps` more gradient steps on all answers."""
         triplets = split_into_triplets(answers)
@@ -69,5 +73,5 @@ class MDS:
     def _mu(self, embedding: FloatArray, round: int) -> float:
         if self.mu != "diminishing":
             return float(self.mu)
-        spread = float(pairwise_distances(embedding).max())
+        spread = largest_distance(embedding)
         return max(spread, 1e-12) * self.shrink**round  # points that all coincide still have a mu above 0

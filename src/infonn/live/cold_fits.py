@@ -15,12 +15,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.random import default_rng
 
+from infonn.analysis.reliability import FEWEST_ANSWERS, halve
 from infonn.arrays import to_numpy
-from infonn.beliefs import Belief
+from infonn.beliefs import Belief, map_of
 from infonn.contracts.storage import Answered, LiveStorage
 from infonn.errors import InfonnError, StorageError
+from infonn.findings import findings_of
 from infonn.live.limits import FitLimits
 from infonn.live.outlook import NATS
+from infonn.live.results import SPLIT_HALF, split_half_measures
 from infonn.loop import cold_rng
 from infonn.maths.intervals import wilson_interval
 from infonn.maths.prediction import expected_responses, plane_of, response_log_probs, spread_of
@@ -32,6 +35,7 @@ from infonn.specs.settings import check_spec
 from infonn.study import Study, answers_of
 
 log = logging.getLogger("infonn.live.worker")
+_SPLITS, _GROWN, _LONGEST_HALVED_S = 3, 1.5, 30.0  # halves are fitted so often; and not where a fit takes longer
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,7 @@ def fit_cold(storage: LiveStorage, study: Study, queue: int) -> ColdFit:
     if check_spec(storage.study(study.name).spec)["people"]["at_random"] > 0:
         compared = max((round.measures.get("n_compared", 0.0) for round in rounds), default=0.0)
         measures |= comparison(study, answered, held_out, compared)
+    measures |= _halves(study, answered, answers, rounds, seconds)
     storage.add_round(study.name, Round(len(rounds), len(answers), {**measures, "at": time.time()}, seconds))
     storage.note(study.name, "reported", {"revision": list(revision), "queue": queue})
     return ColdFit(study.name, revision, len(answered), time.monotonic() - started)
@@ -95,6 +100,19 @@ def comparison(study: Study, answered: list[Answered], held_out: Answers, compar
     return measures
 
 
+def _halves(
+    study: Study, answered: list[Answered], answers: Answers, rounds: list[Round], seconds: float
+) -> dict[str, float]:
+    """How far maps of half the people agree, whenever the answers have grown by half and a fit does not take long."""
+    before = max((round.n_answers for round in rounds if SPLIT_HALF in round.measures), default=0)
+    enough = len(answers) >= max(FEWEST_ANSWERS, _GROWN * before)
+    if study.kind == "label" or not enough or seconds > _LONGEST_HALVED_S:
+        return {}
+    train = [pair for pair in answered if pair.question.purpose == "train"]
+    halved = halve(train, answers, study.loop, study.seed, _SPLITS)
+    return {} if halved is None else split_half_measures(halved)
+
+
 def matched(answered: list[Answered], strategy: str, first: int) -> tuple[list[Answered], list[Answered]]:
     """As many answers to random questions as to chosen ones, the earliest of each.
 
@@ -110,13 +128,15 @@ def matched(answered: list[Answered], strategy: str, first: int) -> tuple[list[A
 
 def model_of(belief: Belief, study: Study, answered: list[Answered]) -> dict[str, Any]:
     """What is kept of a belief: places, a plane to draw them in, their spread, and how each person fits in."""
-    embedding = to_numpy(belief.embedding).astype(float)
-    model: dict[str, Any] = {"embedding": embedding, "plane": plane_of(embedding)}
-    draws = belief.draws_of(np.arange(len(embedding)))
+    embedding = study.loop.map_of(belief).astype(float)
+    whole, draws = to_numpy(belief.embedding).astype(float), belief.draws_of(np.arange(len(embedding)))
+    model: dict[str, Any] = {"embedding": embedding}
+    model["plane"] = plane_of(whole) if draws is None else map_of(belief, 2)
     if draws is not None:
-        model["spread"] = spread_of(to_numpy(draws).astype(float), embedding)
+        model["spread"] = spread_of(to_numpy(draws).astype(float), whole)
     if study.kind == "label":
         model["labelled"] = np.column_stack(last_labels(_answers(answered, study, "train")))
+    model["findings"] = findings_of(belief, embedding.shape[1], study.loop.dims).to_json()
     model["people"] = _log_losses(belief, study, answered)
     return model
 

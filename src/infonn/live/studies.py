@@ -316,7 +316,7 @@ def _named_query(entry: Any, items: Sequence[Item], kind: Kind) -> tuple[int, ..
     for name in names:
         if not isinstance(name, str) or name not in index:
             raise DataError(f'A practice or catch question names "{name}", which is no item of this study.')
-    if len(set(names[1:])) < len(names[1:]):
+    if len(set(_listed(entry))) < len(_listed(entry)):
         raise DataError(f"The candidates of a practice or catch question must differ: {entry!r}.")
     return tuple(index[name] for name in names)
 

@@ -269,6 +269,7 @@ class CopyIn(Message):
 
 class ExcludeIn(Message):
     excluded: bool = True
+    why: Annotated[str, StringConstraints(max_length=500)] = ""
 
 
 class LinksIn(Message):
@@ -326,6 +327,7 @@ class EmbeddingOut(BaseModel):
     version: int
     n_answers: int
     up_to_date: bool
+    findings: list[str] = Field(description="Its columns, what features are worth, whether chains disagree.")
     items: list[EmbeddedItem]
 
 

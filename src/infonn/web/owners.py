@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from math import factorial
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -16,10 +15,12 @@ from infonn import __version__
 from infonn.contracts.storage import changed_spec
 from infonn.datasets.items import ItemSet
 from infonn.errors import DataError, InfonnError, StudyError
+from infonn.findings import Findings
 from infonn.formats import bundle
 from infonn.formats.named import READ, WRITTEN
 from infonn.live.outlook import AccuracyPoint, ForecastOut, outlook, study_paces
 from infonn.live.people import PersonOut, people_table
+from infonn.live.results import chance_of, exclusions
 from infonn.live.status import StatusOut, study_status
 from infonn.live.studies import servings_for
 from infonn.live.tokens import make_token
@@ -78,6 +79,7 @@ class OwnerRoute(GuardedRoute):
             token: Token = request.state.token
             what, study = self.name.replace("_", " "), getattr(request.state, "made", request.path_params.get("name"))
             given = {key: value for key, value in request.path_params.items() if key != "name"}
+            given |= getattr(request.state, "noted", {})
             await run_in_threadpool(_note_act, server, token, what, study, given)
 
 
@@ -369,7 +371,7 @@ def accuracy(record: Stored, server: ServerOf) -> AccuracyOut:
                     chosen=_estimate(measured, "chosen"),
                 )
             )
-    return AccuracyOut(chance=_chance(check_spec(record.spec)["queries"]), points=points, compared=compared)
+    return AccuracyOut(chance=chance_of(check_spec(record.spec)["queries"]), points=points, compared=compared)
 
 
 def _estimate(measured: Mapping[str, float], sort: str) -> Estimate:
@@ -407,7 +409,9 @@ def embedding(record: Stored, server: ServerOf) -> EmbeddingOut:
         for index, item in enumerate(items)
     ]
     current = list(server.storage.revision(record.name)) == list(model["revision"])
-    return EmbeddingOut(version=version, n_answers=int(model["n_answers"]), up_to_date=current, items=points)
+    findings = Findings.from_json(model["findings"]).sentences if "findings" in model else []
+    n_answers = int(model["n_answers"])
+    return EmbeddingOut(version=version, n_answers=n_answers, up_to_date=current, findings=findings, items=points)
 
 
 # --- people ----------------------------------------------------------------------------------------
@@ -421,17 +425,26 @@ def people(record: Stored, token: Shown, server: ServerOf) -> list[PersonOut]:
     storage = server.storage
     everything = storage.answers(record.name, None, everything=True)
     details = storage.details(record.name) if token.role == "owner" else {}
-    return people_table(storage.respondents(record.name), everything, details, losses)
+    respondents, why = storage.respondents(record.name), {}
+    if any(person.excluded for person in respondents):
+        acts = exclusions(storage, record.name)
+        why = {person: str(act.details.get("why", "")) for person, act in acts.items()}
+    return people_table(respondents, everything, details, losses, why)
 
 
 @router.put("/studies/{name}/people/{respondent}", dependencies=[Owner])
 def exclude(
-    record: Stored, respondent: Annotated[str, Path(max_length=200)], body: ExcludeIn, server: ServerOf
+    record: Stored,
+    respondent: Annotated[str, Path(max_length=200)],
+    body: ExcludeIn,
+    request: Request,
+    server: ServerOf,
 ) -> ExcludeIn:
-    """Leave a person out of the model, or take them back; the worker fits again."""
+    """Leave a person out of the model, or take them back; the worker fits again. `why` is kept in the audit log."""
     if respondent not in {person.name for person in server.storage.respondents(record.name)}:
         raise HTTPException(404, f'"{respondent}" has not taken part in study "{record.name}".')
     server.storage.exclude(record.name, respondent, body.excluded)
+    request.state.noted = {"excluded": body.excluded, "why": body.why}
     return body
 
 
@@ -468,7 +481,7 @@ def purge_details(record: Stored, server: ServerOf) -> CountOut:
 def export(record: Stored, server: ServerOf, format: WrittenFormat = "csv") -> Response:
     """All answers: our own table with everything on record, or the answers in force as another tool reads them."""
     data, content_type, ending = exported(server.storage, record, format)
-    reply = _download(data, content_type, f"{record.name}-answers{ending}")
+    reply = download(data, content_type, f"{record.name}-answers{ending}")
     deleted = sum(deletion.answers for deletion in server.storage.deletions(record.name))
     reply.headers["x-infonn-deleted-answers"] = str(deleted)
     return reply
@@ -482,7 +495,7 @@ def export(record: Stored, server: ServerOf, format: WrittenFormat = "csv") -> R
 )
 def whole_study(record: Stored, server: ServerOf) -> Response:
     """Everything of a study in one file, which POST /api/studies/restore or `infonn study import` restores."""
-    return _download(bundle.write(bundle_of(server.storage, record)), "application/zip", f"{record.name}.zip")
+    return download(bundle.write(bundle_of(server.storage, record)), "application/zip", f"{record.name}.zip")
 
 
 @router.post("/studies/{name}/import", dependencies=[Owner])
@@ -509,13 +522,6 @@ def _create(request: Request, server: Server, spec: dict[str, Any], items: ItemS
     return _study_out(request, server, record)
 
 
-def _chance(queries: Mapping[str, Any]) -> float:
-    """Accuracy of a guess."""
-    candidates = queries["candidates"]
-    n = {"label": len(queries["classes"]), "ranking": factorial(candidates), "odd_one_out": candidates + 1}
-    return 1 / max(1, n.get(queries["kind"], candidates))
-
-
 def _restore(request: Request, server: Server, data: bytes, name: str | None) -> StudyOut:
     record = restored(server.storage, data, name)
     request.state.made = record.name
@@ -540,6 +546,6 @@ def _study_out(request: Request, server: Server, record: StudyRecord) -> StudyOu
     )
 
 
-def _download(data: bytes, content_type: str, filename: str) -> Response:
+def download(data: bytes, content_type: str, filename: str) -> Response:
     disposition = f"attachment; filename*=UTF-8''{quote(filename)}"
     return Response(data, media_type=content_type, headers={"content-disposition": disposition})

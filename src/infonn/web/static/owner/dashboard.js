@@ -7,6 +7,7 @@ import { Figure, percent } from "./figures.js";
 import { ItemMap } from "./map.js";
 import { People, ago } from "./people.js";
 import { steer } from "./steering.js";
+import { drawTrust } from "./trust.js";
 
 const EVERY_MS = 2000;
 const FEWEST = 10; // hold-out answers from which on a point is drawn
@@ -27,7 +28,7 @@ async function look() {
   const status = await call("GET", `${base}/status`);
   const answers = JSON.stringify([status.answers, status.skipped, status.undone, status.people]);
   const work = [];
-  if (status.model_at !== seen.model) work.push(drawCurve(status), drawMap(status));
+  if (status.model_at !== seen.model) work.push(drawCurve(status), drawMap(status), drawTrust(base));
   if (answers !== seen.answers || status.model_at !== seen.model) work.push(people.update());
   await Promise.all(work);
   seen = { model: status.model_at, answers };
@@ -75,6 +76,7 @@ function byAnswers(all) {
 async function drawMap(status) {
   if (status.model_at === null) return;
   embedding = await call("GET", `${base}/embedding`);
+  $("#findings").textContent = embedding.findings.join(" ");
   await map.update(embedding.items);
   listItems();
 }
@@ -93,7 +95,7 @@ function tiles(status) {
   const last = points.findLast(isTelling);
   const all = [
     tile("Answers", status.answers.train.toLocaleString(), `of ${status.goal.toLocaleString()}; ${status.answers.hold_out} hold-out, ${status.skipped + status.cannot_tell} skipped`),
-    tile("Accuracy", last ? percent(last.accuracy) : "–", last ? `${percent(last.low)} to ${percent(last.high)}` : `from ${FEWEST} hold-out answers on; ${status.answers.hold_out} so far`),
+    tile("Accuracy", last ? percent(last.accuracy) : "–", last ? `95\u00a0% interval ${(100 * last.low).toFixed(0)} to ${percent(last.high)}` : status.answers.hold_out < FEWEST ? `needs ${FEWEST} hold-out answers; ${status.answers.hold_out} so far` : "comes with the next fit"),
     tile("Answers a minute", status.answers_last_minute, "in the last minute"),
     tile("People at work", status.people_at_work, `${status.people} in all`),
     tile("Questions ready", status.queue, `${status.leased} on people’s screens`, status.queue === 0 && status.people_at_work > 0),
@@ -105,7 +107,7 @@ function tiles(status) {
 }
 
 function tile(title, value, note, bad = false) {
-  return h("div", { class: `tile${bad ? " bad" : ""}` }, h("dt", {}, title), h("dd", { class: "value" }, `${value}`), h("dd", { class: "note" }, note));
+  return h("div", { class: `tile${bad ? " bad" : ""}` }, h("dt", {}, title), h("dd", { class: "value" }, `${value}`), h("dd", { class: "note" }, note.replaceAll(" %", "\u00a0%")));
 }
 
 function alerts(status) {
@@ -120,6 +122,7 @@ async function describe() {
   const one = await call("GET", base);
   $("#link").textContent = one.link;
   $("#go-preview").href = `${base}/preview`;
+  $("#go-report").href = `${base}/report`;
   $("#go-answer").href = `/s/${one.key}?participant=owner`;
   $("#ended").hidden = !one.archived;
   $("#archive").textContent = one.archived ? "Open it again" : "End the study";
@@ -144,9 +147,10 @@ $("#delete").addEventListener("submit", async (event) => {
 
 function exports() {
   const links = Object.entries(formats).map(([format, title]) => h("a", { class: "button", href: `/api${base}/export?format=${format}`, download: "" }, title));
+  const persons = h("a", { class: "button", href: `/api${base}/people/export`, download: "" }, "People (CSV)");
   const places = h("button", { type: "button", onclick: saveEmbedding }, "Embedding (CSV)");
   const all = h("a", { class: "button main", href: `/api${base}/bundle`, download: "" }, "Everything");
-  $("#exports").replaceChildren(...links, places, all);
+  $("#exports").replaceChildren(...links, persons, places, all);
 }
 
 function saveEmbedding() {
