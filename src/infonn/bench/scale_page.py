@@ -21,7 +21,8 @@ ABOUT = """This page is made from `results/bench/` by `infonn bench scale`; a te
 quiet machine; seconds of processors change little."""
 SLOPES = """`infonn bench growth` runs each piece of work at several sizes. The slope is that of log seconds on log
 size, with a 95 % interval: 1 is growth in proportion, below 1 there are costs that do not grow, above 1 it grows
-faster. Ways to grow that are not in the table (answers, and items to place) are in the command and have no measurement here yet."""
+faster. Ways to grow that are not in the table (answers, and items to place) are in the command and have
+no measurement here yet."""
 
 
 def scale_page(folder: Path) -> str:
