@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.random import default_rng
 
-from infonn.arrays import IntArray
+from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
 from infonn.contracts.loop import Strategy
 from infonn.experiments.figures import lines
@@ -20,13 +20,12 @@ from infonn.experiments.labels.sets import SETS, WITHOUT_FILES, LabelSet
 from infonn.experiments.statistics import answers_to_target, paired_curves, paired_difference, pick, value_at
 from infonn.experiments.sweep import Claim, Experiment, Plan
 from infonn.experiments.trial import Curve, Setup
-from infonn.learners.classifiers.bayes_logistic import BayesLogistic
+from infonn.learners.classifiers.bayes_logistic import BayesLogistic, Posterior
 from infonn.oracles.labels import LabelOracle
 from infonn.plots.curves import draw_curves
 from infonn.queries import Answers
 from infonn.selection import class_strategies as rules
 from infonn.selection.class_batches import typical_items
-from infonn.selection.class_predictions import point_log_probs
 from infonn.selection.strategies import random
 from infonn.tasks.labels import LabelTask
 
@@ -68,36 +67,43 @@ MAIN: tuple[Run, ...] = (
     ("margin", "typicality", 10),
     ("margin_spread", "typicality", 10),
 )
-BEST = ("margin", "margin_spread", "badge", "default")
+BEST = ("margin", "margin_spread", "badge", "default")  # by mean rank over the choosing trials
+JUDGED: tuple[Run, ...] = (("random", "random", 10), *((method, "typicality", 10) for method in BEST))
 STARTS: tuple[Run, ...] = tuple(
     (method, start, batch)
     for method in BEST
-    for start, batch in (("random", 10), ("typicality", 10), ("random", 1), ("random", 100), ("typicality", 100))
+    for start, batch in (("random", 10), ("random", 1), ("typicality", 1), ("random", 100), ("typicality", 100))
 )
+COSTLY = ("bald", "batch_bald", "power_bald", "epig", "epig_pseudo", "info_nn_draws")  # by draws: few trials
+COSTLY_TRIALS, COSTLY_TRIALS_OF_LARGE = range(7, 10), range(8, 10)
+LARGE = ("near copies", "50 blobs")
+STARTS_TRIALS = range(10, 15)
 
 
 @dataclass(frozen=True)
 class TestAccuracy:
-    """Share of the items from `first` on whose class is predicted."""
+    """Share of the test items whose class is predicted."""
 
     __test__ = False  # no test of pytest's
+    features: FloatArray
     labels: IntArray
-    first: int
 
     def __call__(self, belief: Belief) -> float:
-        rows = np.arange(self.first, len(self.labels))
-        return float((point_log_probs(belief, rows).argmax(axis=1) == self.labels[rows]).mean())
+        assert isinstance(belief.class_log_probs, Posterior)
+        return float((belief.class_log_probs.point_of(self.features).argmax(axis=1) == self.labels).mean())
 
 
 def build(plan: Plan, trial: int) -> list[Setup]:
     """One curve for each set and run; runs of a set share its items, their learner and the start."""
     seed, built = plan.seed_of(trial), list[Setup]()
     for name in plan.settings["sets"]:
+        runs = _runs(plan, trial, name)
         data = SETS[name](default_rng([seed, 77]))
-        learner = BayesLogistic(data.features, data.n_classes)
-        starts = {start: _start(start, data, learner, seed) for start in {run[1] for run in plan.settings["runs"]}}
+        learner = BayesLogistic(data.features[: data.n_pool], data.n_classes)
+        accuracy = TestAccuracy(data.features[data.n_pool :], data.labels[data.n_pool :])
+        starts = {start: _start(start, data, learner, seed) for start in {run[1] for run in runs}}
         upto = min(plan.settings["labels"], data.n_pool)
-        for method, start, batch in plan.settings["runs"]:
+        for method, start, batch in runs:
             last = min(upto, plan.settings["labels_one_by_one"]) if batch == 1 else upto
             built.append(
                 Setup(
@@ -110,7 +116,7 @@ def build(plan: Plan, trial: int) -> list[Setup]:
                     task=LabelTask(data.n_pool, data.classes),
                     strategy=METHODS[method](data.n_classes),
                     oracle=LabelOracle(data.labels),
-                    measures={ACCURACY: TestAccuracy(data.labels, data.n_pool)},
+                    measures={ACCURACY: accuracy},
                     first=starts[start],
                     size=batch,
                     rounds=-(-(last - FIRST) // batch),
@@ -119,6 +125,14 @@ def build(plan: Plan, trial: int) -> list[Setup]:
                 )
             )
     return built
+
+
+def _runs(plan: Plan, trial: int, name: str) -> list[Run]:
+    """All runs where the default is chosen; where it is judged the best of them, and these with other batches."""
+    if trial not in CHOOSING:
+        return [*JUDGED, *(STARTS if trial in STARTS_TRIALS else ())]
+    all_run = trial in (COSTLY_TRIALS_OF_LARGE if name in LARGE else COSTLY_TRIALS)
+    return [run for run in plan.settings["runs"] if all_run or run[0] not in plan.settings["in_few_trials"]]
 
 
 def _start(start: str, data: LabelSet, learner: BayesLogistic, seed: int) -> Answers:
@@ -296,7 +310,14 @@ def exception_table(curves: Sequence[Curve]) -> str:
     return "\n".join(rows) + "\n"
 
 
-PAPER: dict[str, Any] = {"trials": 30, "sets": tuple(SETS), "runs": MAIN, "labels": 200, "labels_one_by_one": 100}
+PAPER: dict[str, Any] = {
+    "trials": 30,
+    "sets": tuple(SETS),
+    "runs": MAIN,
+    "in_few_trials": COSTLY,
+    "labels": 200,
+    "labels_one_by_one": 60,
+}
 
 EXPERIMENT = Experiment(
     name="label-panel",
@@ -305,10 +326,10 @@ EXPERIMENT = Experiment(
     minutes={"smoke": 1, "paper": 100},
     presets={
         "paper": PAPER,
-        "starts": PAPER | {"trials": 10, "runs": STARTS, "sets": tuple(n for n in SETS if n != "near copies")},
         "smoke": PAPER
         | {
             "trials": 2,
+            "in_few_trials": (),
             "sets": ("digits", "overlap", "iris"),
             "labels": 60,
             "runs": (*((method, "random", 10) for method in ("random", "margin", "epig", "info_nn")), DEFAULT),

@@ -79,6 +79,10 @@ class Posterior:
         """The most probable weights' log-probabilities, (rows, classes)."""
         return log_softmax(self.rows.times(rows, self.weights))
 
+    def point_of(self, features: FloatArray) -> FloatArray:
+        """The same for items that are not among these, from their features: (n, columns) -> (n, classes)."""
+        return log_softmax(self.rows.inputs_of(features) @ np.asarray(self.weights, np.float32))
+
     @cached_property
     def _draws(self) -> FloatArray:
         with one_thread():
