@@ -36,6 +36,15 @@ class ExportFormat(StrEnum):
     cblearn = "cblearn"
     embedding = "embedding"
     bundle = "bundle"
+    labels = "labels"
+    predictions = "predictions"
+    predictions_parquet = "predictions_parquet"
+    model = "model"
+    folders = "folders"
+
+
+_OF_LABELS = ("labels", "predictions", "predictions_parquet", "model", "folders")
+_NO_TEXT = ("parquet", "cblearn", "bundle", "predictions_parquet", "model", "folders")
 
 
 class ImportFormat(StrEnum):
@@ -78,10 +87,15 @@ def _user() -> str:
 
 @study_app.command()
 def create(
-    items: Annotated[Path, typer.Argument(help="items.csv with a column `name`, or a folder of images.")],
+    items: Annotated[Path | None, typer.Argument(help="items.csv with a column `name`, or a folder of images.")] = None,
+    pictures: Annotated[
+        Path | None, typer.Option(help="A folder whose pictures stay where they are, and are served from there.")
+    ] = None,
+    classes: Annotated[str | None, typer.Option(help="Ask for labels: the classes, with commas.")] = None,
+    model: Annotated[str | None, typer.Option(help="Your own classifier for labels, as module:Class.")] = None,
     name: Annotated[str | None, typer.Option(help="What to call the study [default: as in the settings].")] = None,
     settings: Annotated[Path | None, typer.Option(help="A study.toml with more settings.")] = None,
-    features: Annotated[Path | None, typer.Option(help="A .npy file, one row per item.")] = None,
+    features: Annotated[Path | None, typer.Option(help="A .npy or .parquet file, one row per item.")] = None,
     candidates: Annotated[int | None, typer.Option(help="Candidates in a question.", min=2)] = None,
     answers: Annotated[int | None, typer.Option(help="Answers the study is meant to have.", min=1)] = None,
     at_random: Annotated[
@@ -93,8 +107,9 @@ def create(
     public_url: Annotated[str, typer.Option(help="How people reach the server.")] = "http://127.0.0.1:8000",
 ) -> None:
     """Create a study that people answer, and show its participants' link."""
+    from infonn.errors import DataError
     from infonn.live.transfer import put_study
-    from infonn.live.uploads import items_in
+    from infonn.live.uploads import items_in, items_in_place
     from infonn.specs.build import open_live_storage
     from infonn.specs.settings import read_spec
 
@@ -109,7 +124,20 @@ def create(
     for (table, key), value in given.items():
         if value is not None:
             spec.setdefault(table, {})[key] = value
-    read, files = items_in(items, features)
+    if classes is not None:
+        spec.setdefault("study", {})["task"] = "labels"
+        spec.setdefault("queries", {})["classes"] = [label.strip() for label in classes.split(",")]
+    if model is not None:
+        spec["learner"] = {"name": "own_model", "model": model}
+    if pictures is not None:
+        read, files = items_in_place(pictures, items, features), []
+        spec["items"] = {"pictures": str(pictures.resolve())}
+        if features is not None and features.suffix.lower() == ".npy":
+            spec["items"]["mapped"] = str(features.resolve())
+    elif items is None:
+        raise DataError("Say what to ask about: items.csv, a folder of images, or --pictures FOLDER.")
+    else:
+        read, files = items_in(items, features)
     record = put_study(open_live_storage(storage), spec, read, files)
     typer.echo(f'Study "{record.name}" of {len(read)} items.')
     typer.echo(f"Participants: {public_url.rstrip('/')}/s/{record.key}")
@@ -150,15 +178,22 @@ def export(
     format: Annotated[ExportFormat, typer.Option("--format", "-f")] = ExportFormat.csv,
     storage: Storage = STORAGE,
 ) -> None:
-    """Write a study's answers, its embedding (a fresh fit of all answers), or all of it as one file."""
+    """Write a study's answers, its embedding (a fresh fit of all answers), or all of it as one file.
+
+    Of a study of labels also: labels (who, when), predictions (with probabilities), the model (skops, or weights of
+    torch), and folders (a ZIP of the pictures by class).
+    """
     from infonn.errors import DataError
     from infonn.formats import bundle
-    from infonn.live.transfer import bundle_of, exported
+    from infonn.live.label_fits import fit_labels
+    from infonn.live.transfer import bundle_of, exported, exported_labels
     from infonn.specs.build import load_study
 
     opened = _existing(storage)
     record = opened.study(name)
-    if format is ExportFormat.embedding:
+    if format.value in _OF_LABELS:
+        data, _, _ = exported_labels(opened, record, format.value, fit_labels(load_study(opened, name)))
+    elif format is ExportFormat.embedding:
         data = load_study(opened, name).embedding().to_csv().encode()
     elif format is ExportFormat.bundle:
         data = bundle.write(bundle_of(opened, record))
@@ -170,7 +205,7 @@ def export(
     if out is not None:
         out.write_bytes(data)
         typer.echo(f"Wrote {out} ({len(data):,} bytes).", err=True)
-    elif format in (ExportFormat.parquet, ExportFormat.cblearn, ExportFormat.bundle) and sys.stdout.isatty():
+    elif format.value in _NO_TEXT and sys.stdout.isatty():
         raise DataError(f"{format.value} is no text for a terminal. Name a file with --out.")
     else:
         sys.stdout.buffer.write(data)

@@ -81,25 +81,35 @@ def write_csv(rows: Iterable[Mapping[str, Any]]) -> str:
     return buffer.getvalue()
 
 
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Any table as CSV whose texts no spreadsheet runs."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow([_cell("", column) for column in columns])
+    writer.writerows([_cell("", value) for value in row] for row in rows)
+    return buffer.getvalue()
+
+
 def write_json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
     return "".join(_json(row) + "\n" for row in rows)
 
 
 def write_parquet(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    arrow, parquet = _arrow()
-    types = {int: arrow.int64(), float: arrow.float64()}
+    pyarrow, parquet = arrow()
+    types = {int: pyarrow.int64(), float: pyarrow.float64()}
     flags = ("excluded", "late", "undone")
     fields = [
-        (name, types[_NUMBERS[name]] if name in _NUMBERS else arrow.bool_() if name in flags else arrow.string())
+        (name, types[_NUMBERS[name]] if name in _NUMBERS else pyarrow.bool_() if name in flags else pyarrow.string())
         for name in COLUMNS
     ]
     cells = [{name: _json(row[name]) if name in _LISTS else row[name] for name in COLUMNS} for row in rows]
     buffer = io.BytesIO()
-    parquet.write_table(arrow.Table.from_pylist(cells, arrow.schema(fields)), buffer)
+    parquet.write_table(pyarrow.Table.from_pylist(cells, pyarrow.schema(fields)), buffer)
     return buffer.getvalue()
 
 
-def _arrow() -> tuple[Any, Any]:
+def arrow() -> tuple[Any, Any]:
+    """pyarrow and its parquet."""
     try:
         import pyarrow
         from pyarrow import parquet
@@ -174,10 +184,10 @@ def _json_rows(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def read_parquet(data: bytes, study: str, item_names: Sequence[str]) -> list[Answered]:
-    arrow, parquet = _arrow()
+    pyarrow, parquet = arrow()
     try:
         cells = parquet.read_table(io.BytesIO(data)).to_pylist()
-    except (arrow.ArrowException, OSError, ValueError) as error:
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise DataError("The file cannot be read as Parquet.") from error
     rows = []
     for line, row in enumerate(cells, start=1):

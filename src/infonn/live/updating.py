@@ -15,7 +15,7 @@ from infonn.live.cold_fits import ColdFit, ColdFitter
 from infonn.loop import FIT, SELECT, live_rng
 from infonn.queries import Answers, padded_queries
 from infonn.records import Question
-from infonn.study import Study, answers_of
+from infonn.study import Study
 
 REFILL_EVERY_S = 0.25
 SMALLEST_QUEUE, FIRST_QUEUE, LARGEST_QUEUE = 60, 400, 1500
@@ -117,7 +117,7 @@ class Updater:
 
     def _train_answers(self) -> Answers:
         pairs = [pair for pair in self.answered if pair.question.purpose == "train"]
-        return answers_of(pairs, self.study.kind, self.study.candidates)
+        return self.study.answers_of(pairs)
 
     def _update_belief(self) -> None:
         """A warm update of the belief that chooses; it is never shown or exported."""

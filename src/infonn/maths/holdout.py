@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import Generator
+from numpy.random import Generator, default_rng
 
 from infonn.arrays import BoolArray, FloatArray, IntArray
 
@@ -100,19 +100,27 @@ def without_copies(groups: IntArray, items: IntArray, others: IntArray) -> IntAr
     return items[~np.isin(groups[items], groups[others])]
 
 
-def copy_groups(features: FloatArray, chunk: int = 1 << 14) -> IntArray:
-    """A number for each item, (items, columns) -> (items,): items with the same features, to 6 digits, share one."""
-    import hashlib
+def copy_groups(features: FloatArray, chunk: int = 1 << 13) -> IntArray:
+    """A number for each item, (items, columns) -> (items,): items with the same features, to 6 digits, share one.
 
-    seen: dict[bytes, int] = {}
-    numbers = np.empty(len(features), np.int64)
+    Rows are compared by 64 bits of a sum of their digits times random odd numbers.
+    """
+    factors = default_rng(0).integers(-(2**62), 2**62, features.shape[1] + 1) * 2 + 1
+    keys = np.empty(len(features), np.int64)
     for first in range(0, len(features), chunk):
         rows = np.asarray(features[first : first + chunk], np.float32)
         with np.errstate(divide="ignore"):
             digits = 6 - np.ceil(np.log10(np.abs(rows).max(axis=1, initial=0)))
-        factor = 10.0 ** np.where(np.isfinite(digits), digits, 0)
-        rounded = np.round(rows * factor[:, None]).astype(np.int64)  # relative to the row's largest number
-        for row, (values, size) in enumerate(zip(rounded, factor)):
-            key = hashlib.blake2b(values.tobytes() + np.float64(size).tobytes(), digest_size=16).digest()
-            numbers[first + row] = seen.setdefault(key, len(seen))
-    return numbers
+        digits = np.where(np.isfinite(digits), digits, 0).astype(np.int64)  # relative to the row's largest number
+        rounded = np.rint(rows * (10.0**digits)[:, None]).astype(np.int64)
+        keys[first : first + chunk] = rounded @ factors[:-1] + digits * factors[-1]
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    by_first: IntArray = np.argsort(np.argsort(first))[number]
+    return by_first
+
+
+def originals(groups: IntArray) -> IntArray:
+    """The first item of each item's group, (items,) -> (items,): the one that is asked in place of its copies."""
+    _, first, number = np.unique(groups, return_index=True, return_inverse=True)
+    found: IntArray = first[number]
+    return found

@@ -54,6 +54,8 @@ class ItemsTable(BaseModel):
     file: str = ""
     dataset: str = ""
     features: str = ""
+    mapped: str = ""  # a .npy file of features that stays where it is, read through the memory
+    pictures: str = ""  # the folder on the server that items' pictures are served from
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -64,7 +66,7 @@ class ItemsTable(BaseModel):
 class QueriesTable(_Table):
     candidates: int = 3
     kind: Kind = "nearest"
-    first: Whole = 20
+    first: Whole = 20  # random questions at the beginning; none for labels where the strategy needs none
     pool_size: Positive = 20_000
     classes: list[Any] = []  # names; the task says what is wrong with one
 
@@ -98,6 +100,7 @@ class PeopleTable(_Table):
     hold_out: Annotated[float, Field(ge=0, le=0.9)] = 0.12  # share of random questions that never train
     at_random: Share = 0.0  # share of the questions that train which are random, to compare the chosen ones with
     overlap: Annotated[int, Field(ge=1, le=100)] = 1  # people who are asked the same query
+    resolve: Literal["majority", "dawid_skene"] = "majority"  # which label counts where people disagree
     repeats: bool = False  # whether one person may be asked the same query again
     per_person: Annotated[int, Field(ge=0, le=100_000)] = 0  # questions for each person; 0 for no limit
     lease_s: Annotated[float, Field(ge=1, le=30 * 86_400)] = 600.0  # then a question goes to somebody else
@@ -167,7 +170,7 @@ def check_settings(spec: Mapping[str, Any]) -> Settings:
         if isinstance(given.get(part), dict):
             given[part] = by_present_names(given[part])
     if isinstance(study := given.get("study"), dict) and study.get("task") == "labels":
-        given["queries"] = {**_as_table(given.get("queries", {}), "queries"), "kind": "label"}
+        given["queries"] = {**_first_labels(given), **_as_table(given.get("queries", {}), "queries"), "kind": "label"}
     try:
         settings = Settings.model_validate(given)
     except ValidationError as error:
@@ -175,6 +178,15 @@ def check_settings(spec: Mapping[str, Any]) -> Settings:
     _check_ranges("learner", settings.learner.settings)
     _check_ranges("strategy", settings.strategy.settings)
     return settings
+
+
+_BEGIN_THEMSELVES = ("default", "typical_margin", "typicality", "random")  # strategies that need no random start
+
+
+def _first_labels(given: Mapping[str, Any]) -> dict[str, int]:
+    strategy = given.get("strategy", {})
+    name = strategy.get("name", "default") if isinstance(strategy, dict) else ""
+    return {"first": 0} if name in _BEGIN_THEMSELVES else {}
 
 
 def _plain(values: Any) -> Any:
@@ -222,7 +234,9 @@ def _sentence(error: ErrorDetails) -> Exception:
     if error["type"] == "literal_error":
         known = list(fields[key].annotation.__args__)
         if isinstance(value, str):
-            return unknown_name({"task": "Task", "kind": "Kind of question"}[key], value, known)
+            return unknown_name(
+                {"task": "Task", "kind": "Kind of question", "resolve": "Rule"}.get(key, key), value, known
+            )
         return DataError(f"[{table}] {key} is {value!r}; it must be one of {', '.join(known)}.")
     if error["type"] in _OUT_OF_RANGE:
         low, high = _range_of(fields[key].metadata)

@@ -22,7 +22,17 @@ from infonn.live.people import PersonOut, people_table
 from infonn.live.status import StatusOut, study_status
 from infonn.live.studies import serving_for
 from infonn.live.tokens import make_token
-from infonn.live.transfer import ExportFormat, Name, bundle_of, check_name, exported, imported, put_study, restored
+from infonn.live.transfer import (
+    ExportFormat,
+    Name,
+    bundle_of,
+    check_from_outside,
+    check_name,
+    exported,
+    imported,
+    put_study,
+    restored,
+)
 from infonn.live.uploads import items_from_uploads
 from infonn.records import ItemFile, StudyRecord, Token
 from infonn.specs.build import items_of
@@ -55,6 +65,7 @@ from infonn.web.security import COOKIE, LOGIN_S
 from infonn.web.server import Server, server_of
 
 log = logging.getLogger("infonn.web")
+MOST_ON_MAP = 5000  # items; of more, every second or third is shown
 
 
 class OwnerRoute(GuardedRoute):
@@ -376,7 +387,7 @@ def embedding(record: Stored, server: ServerOf) -> EmbeddingOut:
             plane=[float(value) for value in model["plane"][index]],
             spread=None if spread is None else float(spread[index]),
         )
-        for index, item in enumerate(items)
+        for index, item in list(enumerate(items))[:: -(-len(items) // MOST_ON_MAP)]
     ]
     current = list(server.storage.revision(record.name)) == list(model["revision"])
     return EmbeddingOut(version=version, n_answers=int(model["n_answers"]), up_to_date=current, items=points)
@@ -479,6 +490,7 @@ async def import_answers(
 def _create(request: Request, server: Server, spec: dict[str, Any], items: ItemSet, files: list[ItemFile]) -> StudyOut:
     table = spec.get("study")
     check_name(table.get("name") if isinstance(table, dict) else None)
+    check_from_outside(spec)
     record = put_study(server.storage, spec, items, files)
     request.state.made = record.name
     return _study_out(server, record)

@@ -11,6 +11,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from infonn.errors import UnknownQuestionError
 from infonn.live.studies import LiveStudy
+from infonn.live.transfer import item_file
 from infonn.records import Answer, Question
 from infonn.web.incoming import GuardedRoute
 from infonn.web.messages import (
@@ -176,7 +177,7 @@ def media(
     path = None
     if index < len(study.items):
         path = study.items[index].image if kind == "image" else study.items[index].audio
-    file = server.storage.file(study.record.name, path) if path else None
+    file = item_file(server.storage, study.record, study.spec, path) if path else None
     if file is None:
         raise HTTPException(404, f"Item {index} has no {kind}.")
     return Response(file.data, media_type=file.content_type, headers={"cache-control": "private, max-age=86400"})

@@ -51,30 +51,30 @@ METHODS: Mapping[str, Callable[[int], Strategy]] = {  # by number of classes
     "badge": lambda n: rules.badge(),
     "typicality": lambda n: rules.typicality(),
     "epig": lambda n: rules.epig(candidates=500),
-    "epig_pseudo": lambda n: rules.epig_pseudo(candidates=500),
+    "parbals": lambda n: rules.parbals(candidates=500),
     "info_nn": lambda n: rules.info_nn(n),
     "info_nn_draws": lambda n: rules.info_nn_draws(max_configurations=64),
-    "default": lambda n: rules.default(n),
-    "default_spread": lambda n: rules.default(n, spread=True),
+    "typical_margin": lambda n: rules.typical_margin(n),
+    "typical_margin_spread": lambda n: rules.typical_margin(n, spread=True),
 }
-DEFAULT = ("default", "typicality", 10)  # method, start and batch of what is judged
+DEFAULT = ("typical_margin", "typicality", 10)  # method, start and batch of what is judged
 Run = tuple[str, str, int]  # method, start, batch
 MAIN: tuple[Run, ...] = (
     *((method, "random", 10) for method in METHODS if not method.startswith("default")),
     DEFAULT,
-    ("default_spread", "typicality", 10),
+    ("typical_margin_spread", "typicality", 10),
     ("badge", "typicality", 10),
     ("margin", "typicality", 10),
     ("margin_spread", "typicality", 10),
 )
-BEST = ("margin", "margin_spread", "badge", "default")  # by mean rank over the choosing trials
+BEST = ("margin", "margin_spread", "badge", "typical_margin")  # by mean rank over the choosing trials
 JUDGED: tuple[Run, ...] = (("random", "random", 10), *((method, "typicality", 10) for method in BEST))
 STARTS: tuple[Run, ...] = tuple(
     (method, start, batch)
     for method in BEST
     for start, batch in (("random", 10), ("random", 1), ("typicality", 1), ("random", 100), ("typicality", 100))
 )
-COSTLY = ("bald", "batch_bald", "power_bald", "epig", "epig_pseudo", "info_nn_draws")  # by draws: few trials
+COSTLY = ("bald", "batch_bald", "power_bald", "epig", "parbals", "info_nn_draws")  # by draws: few trials
 COSTLY_TRIALS, COSTLY_TRIALS_OF_LARGE = range(7, 10), range(8, 10)
 LARGE = ("near copies", "50 blobs")
 STARTS_TRIALS = range(10, 15)
@@ -253,7 +253,7 @@ def claims(curves: Sequence[Curve]) -> list[Claim]:
 
 
 def figures(curves: Sequence[Curve]) -> dict[str, Figure]:
-    shown = ("random", "info_nn", "margin", "typicality", "epig_pseudo", "default")
+    shown = ("random", "info_nn", "margin", "typicality", "parbals", "typical_margin")
     panels = {}
     for name in sets_of(curves):
         own = [c for c in pick(curves, set=name, batch=10) if c.method in shown and _usual_start(c)]
