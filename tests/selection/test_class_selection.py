@@ -381,8 +381,8 @@ def test_the_default_starts_with_typical_items_and_goes_on_with_margin(situation
         Answers(queries, (labelled % N_CLASSES).astype(np.int32), "label"),
     )
     rows = strategies.typical_margin(N_CLASSES).select(more, 3, np.random.default_rng(0))
-    assert rows.tolist() == strategies.margin().select(more, 3, np.random.default_rng(0)).tolist()
-    many_classes = strategies.typical_margin(n_classes=11).select(more, 3, np.random.default_rng(0))
+    assert rows.tolist() == strategies.margin_spread().select(more, 3, np.random.default_rng(0)).tolist()
+    many_classes = strategies.typical_margin(n_classes=11, per_class=4).select(more, 3, np.random.default_rng(0))
     assert many_classes.tolist() == strategies.typicality().select(more, 3, np.random.default_rng(0)).tolist()
 
 

@@ -266,8 +266,8 @@ class _Job:
         held = waiting[:due]
         queries: IntArray = np.empty((0, 1), np.int32)
         if size > len(held):
-            queries, _ = self._loop(fitted).choose(fitted.belief, fitted.train, asked, size - len(held), rng)
-        examples = self.study.task.examples(fitted.belief, fitted.train)
+            queries, _ = self._loop(fitted).choose(fitted.belief, fitted.learned, asked, size - len(held), rng)
+        examples = self.study.task.examples(fitted.belief, fitted.learned)
         chosen = [
             self.study.make_question(query, self.study.strategy_name, rng, prefix=f"{query[0]}-", examples=examples)
             for query in queries

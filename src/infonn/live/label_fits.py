@@ -12,6 +12,8 @@ from infonn.arrays import FloatArray, IntArray, to_numpy
 from infonn.beliefs import Belief
 from infonn.contracts.storage import Answered
 from infonn.errors import StudyError
+from infonn.learners.classifiers.bayes_logistic import BayesLogistic, Posterior
+from infonn.learners.classifiers.calibrated import left_out_log_probs
 from infonn.loop import cold_rng
 from infonn.maths.calibration import learn_temperature, tempered
 from infonn.maths.forecast import Forecast, forecast
@@ -24,15 +26,21 @@ FEWEST_TO_CALIBRATE = 20  # hold-out labels; with fewer the labels that train ar
 PREFIXES = (0.2, 0.35, 0.5, 0.7, 0.85, 1.0)  # shares of the labels after which the accuracy is measured again
 LARGE = 1 << 21  # numbers up to which a stored model keeps the whole embedding
 KEPT_DIMS = 16  # of a larger one
+FOLDS = 5  # of the hold-out
 _CHUNK = 1 << 14
 
 
 @dataclass(frozen=True)
 class LabelFit:
-    """What the labels taught: `probs` (items, classes) are calibrated, `accuracy` is that on items without a label."""
+    """What the labels taught: `probs` (items, classes) are calibrated, `accuracy` is that on items without a label.
+
+    `learned` are the labels that `belief` knows: `train`, and of a quick learner those of the hold-out too. What these
+    test then are fits that know all labels but a fifth of the hold-out's.
+    """
 
     belief: Belief
     classes: tuple[str, ...]
+    learned: Answers
     train: Answers
     held_out: Answers
     temperature: float
@@ -51,7 +59,7 @@ class LabelFit:
     @property
     def knows_two_classes(self) -> bool:
         """Of one class all items would be, for all it knows."""
-        return len(np.unique(self.train.responses)) > 1
+        return len(np.unique(self.learned.responses)) > 1
 
     def measures(self) -> dict[str, float]:
         """What a round of a live study keeps; nothing of an accuracy that is not known yet."""
@@ -67,14 +75,38 @@ def fit_labels(study: Study, answered: Sequence[Answered] | None = None) -> Labe
     if study.kind != "label":
         raise StudyError(f'Study "{study.name}" asks no labels, so it predicts no classes.')
     pairs = study.storage.answers(study.name, None) if answered is None else answered
-    train, held_out = sides(study, pairs)
-    belief = study.loop.fit(train, cold_rng(study.seed, len(train)))
+    return fit_sides(study, *sides(study, pairs))
+
+
+def fit_sides(study: Study, train: Answers, held_out: Answers) -> LabelFit:
+    """A cold fit of labels to learn from and of those held out, which were drawn at random."""
+    crossed = isinstance(study.learner, BayesLogistic)
+    learned = train.joined(held_out) if crossed else train
+    belief = study.loop.fit(learned, cold_rng(study.seed, len(learned)))
     classes = tuple(option.label for option in study.task.options(np.zeros(1, np.int32)))
-    temperature = _temperature(study, belief, train, held_out)
+    tested = held_out.queries[:, 0]
+    foreseen = left_out(study, train, held_out) if crossed else class_probs(belief, tested)
+    temperature = _temperature(study, foreseen, learned, held_out)
     probs = class_probs(belief, np.arange(study.task.n_items), temperature)
-    return LabelFit(
-        belief, classes, train, held_out, temperature, probs, _accuracy(probs, train, held_out, study.task.n_items)
-    )
+    foreseen = _tempered(foreseen, temperature)
+    accuracy = _accuracy(probs, foreseen, learned, held_out)
+    return LabelFit(belief, classes, learned, train, held_out, temperature, probs, accuracy)
+
+
+def left_out(study: Study, train: Answers, held_out: Answers) -> FloatArray:
+    """Class probabilities of the hold-out items, each by a fit that knows all labels but a fifth of the hold-out's."""
+    n = len(held_out)
+    if not n:
+        return np.empty((0, 0), np.float32)
+    fold = cold_rng(study.seed, n).permutation(n) % min(FOLDS, n)
+    parts: list[FloatArray | None] = [None] * n
+    for number in np.unique(fold):
+        told = train.joined(held_out.take(fold != number))
+        belief = study.loop.fit(told, cold_rng(study.seed, len(told)))
+        rows = np.flatnonzero(fold == number)
+        for row, probs in zip(rows, class_probs(belief, held_out.queries[rows, 0])):
+            parts[row] = probs
+    return np.array(parts, np.float32)
 
 
 def sides(study: Study, answered: Sequence[Answered]) -> tuple[Answers, Answers]:
@@ -107,28 +139,34 @@ def class_probs(belief: Belief, items: IntArray, temperature: float = 1.0) -> Fl
     return np.concatenate(parts) if parts else np.empty((0, 0), np.float32)
 
 
-def _temperature(study: Study, belief: Belief, train: Answers, held_out: Answers) -> float:
-    """By the hold-out, which is a random sample; by labels left out in turn where it is too small and fits are quick."""
-    if len(np.unique(train.responses)) < 2:
+def _temperature(study: Study, foreseen: FloatArray, learned: Answers, held_out: Answers) -> float:
+    """By the hold-out, a random sample; where it is too small and fits are quick, by labels left out in turn."""
+    if len(np.unique(learned.responses)) < 2:
         return 1.0
     if len(held_out) >= FEWEST_TO_CALIBRATE:
-        probs = class_probs(belief, held_out.queries[:, 0])
-        return learn_temperature(np.log(np.maximum(probs, 1e-12)), held_out.responses)
-    from infonn.learners.classifiers.bayes_logistic import BayesLogistic
-    from infonn.learners.classifiers.calibrated import left_out_log_probs
-
+        return learn_temperature(_log(foreseen), held_out.responses)
     if not isinstance(study.learner, BayesLogistic):
         return 1.0
-    return learn_temperature(*left_out_log_probs(study.learner, train, cold_rng(study.seed, len(train))))
+    return learn_temperature(*left_out_log_probs(study.learner, learned, cold_rng(study.seed, len(learned))))
 
 
-def _accuracy(probs: FloatArray, train: Answers, held_out: Answers, n_items: int) -> AccuracyEstimate:
-    rest = np.ones(n_items, bool)
-    rest[train.queries[:, 0]] = False
+def _tempered(probs: FloatArray, temperature: float) -> FloatArray:
+    return np.exp(tempered(_log(probs), temperature)) if probs.size else probs
+
+
+def _log(probs: FloatArray) -> FloatArray:
+    found: FloatArray = np.log(np.maximum(probs, 1e-12))
+    return found
+
+
+def _accuracy(probs: FloatArray, foreseen: FloatArray, learned: Answers, held_out: Answers) -> AccuracyEstimate:
+    rest = np.ones(len(probs), bool)
+    rest[learned.queries[:, 0]] = False
     rest[held_out.queries[:, 0]] = False
-    tested, sure = held_out.queries[:, 0], probs.max(axis=1, initial=0.0)
-    right = probs[tested].argmax(axis=1) == held_out.responses if len(tested) else np.zeros(0, bool)
-    return estimate_accuracy(right, sure[tested], sure[rest])
+    if not len(held_out):
+        return AccuracyEstimate(0)
+    right = foreseen.argmax(axis=1) == held_out.responses
+    return estimate_accuracy(right, foreseen.max(axis=1), probs[rest].max(axis=1))
 
 
 # --- what more labels would add ----------------------------------------------------------------------------
@@ -159,7 +197,7 @@ def label_model(fitted: LabelFit) -> dict[str, Any]:
     model = {
         "embedding": embedding,
         "plane": plane_of(embedding.astype(float)),
-        "labelled": np.column_stack(last_labels(fitted.train)),
+        "labelled": np.column_stack(last_labels(fitted.learned)),
         "held_out": np.column_stack(last_labels(fitted.held_out)),
         "probs": fitted.probs,
         "people": {},
@@ -188,8 +226,6 @@ def linear_weights(fitted: LabelFit) -> tuple[FloatArray, FloatArray] | None:
 
     None where the classifier is no linear one.
     """
-    from infonn.learners.classifiers.bayes_logistic import Posterior
-
     posterior = fitted.belief.class_log_probs
     if not isinstance(posterior, Posterior):
         return None

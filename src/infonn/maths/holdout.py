@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import Generator, default_rng
+from numpy.random import default_rng
 
 from infonn.arrays import BoolArray, FloatArray, IntArray
 
@@ -73,31 +73,12 @@ def _clipped(share: float) -> float:
 def hold_out_due(n_labels: int, n_held_out: int, size: int, share: float = SHARE) -> int:
     """How many of the next `size` labels go to the hold-out, so that it keeps its share of all labels.
 
-    `n_labels` counts every label so far, those of the hold-out too.
+    `n_labels` counts every label so far, those of the hold-out too. At first the share is a third, where it is not 0,
+    so that something can be told of the accuracy from 60 labels on.
     """
-    return min(size, max(0, math.ceil(share * (n_labels + size) - 1e-9) - n_held_out))
-
-
-def draw_hold_out(groups: IntArray, taken: IntArray, size: int, rng: Generator) -> IntArray:
-    """Up to `size` items drawn at random, none a copy of another or of one of `taken`, the items with a label.
-
-    `groups` (items,): copies of one picture have the same number.
-    """
-    free = np.ones(int(groups.max(initial=-1)) + 1, bool)
-    free[groups[taken]] = False
-    chosen: list[int] = []
-    for item in rng.permutation(np.flatnonzero(free[groups])):
-        if len(chosen) == size:
-            break
-        if free[groups[item]]:
-            free[groups[item]] = False
-            chosen.append(int(item))
-    return np.array(chosen, np.int64)
-
-
-def without_copies(groups: IntArray, items: IntArray, others: IntArray) -> IntArray:
-    """Those of `items` that are no copy of one of `others`: what may be learned from beside a hold-out."""
-    return items[~np.isin(groups[items], groups[others])]
+    n = n_labels + size
+    wanted = max(share * n, min(FEWEST, n / 3)) if share else 0.0
+    return min(size, max(0, math.ceil(wanted - 1e-9) - n_held_out))
 
 
 def copy_groups(features: FloatArray, chunk: int = 1 << 13) -> IntArray:

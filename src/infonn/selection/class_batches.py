@@ -260,14 +260,14 @@ def _by_typicality(
 
 @dataclass(frozen=True)
 class TypicalFirst:
-    """Typical items until there are `per_class` labels for each class, at least `fewest`; then another rule.
+    """Typical items until there are `fewest` labels, and `per_class` for each class; then another rule.
 
     `n_classes` None: as many as were answered so far.
     """
 
     rule: BatchRule = best
     n_classes: int | None = None
-    per_class: int = 4
+    per_class: int = 0
     fewest: int = 20
 
     def __call__(self, scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:

@@ -79,9 +79,9 @@ def info_nn_draws(clusters: bool = False, max_configurations: int = MAX_CONFIGUR
     return Strategy(Information(), batch, PlaceDraws())
 
 
-def typical_margin(n_classes: int | None = None, spread: bool = False) -> Strategy:
-    """Typical items of different kinds first, then those whose two most likely classes are closest."""
-    return Strategy(Margin(), TypicalFirst(Spread() if spread else best, n_classes))
+def typical_margin(n_classes: int | None = None, spread: bool = True, per_class: int = 0) -> Strategy:
+    """Typical items of different kinds first, then close calls between two classes that differ from each other."""
+    return Strategy(Margin(), TypicalFirst(Spread() if spread else best, n_classes, per_class))
 
 
 def margin_spread() -> Strategy:

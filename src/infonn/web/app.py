@@ -25,7 +25,7 @@ from infonn.errors import (
     StudyError,
     UnknownQuestionError,
 )
-from infonn.web import metrics, owners, pages, participants, plotly
+from infonn.web import labels, metrics, owners, pages, participants, plotly
 from infonn.web.security import HEADERS
 from infonn.web.server import Limits, Server
 
@@ -62,6 +62,7 @@ def create_app(
     app.state.server = Server(storage, public_url, limits or Limits(), secret)
     app.include_router(participants.router)
     app.include_router(owners.router)
+    app.include_router(labels.router)
     app.include_router(metrics.router)
     app.include_router(pages.router)
     app.include_router(plotly.router)

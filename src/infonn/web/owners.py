@@ -331,7 +331,7 @@ def accuracy(record: Stored, server: ServerOf) -> AccuracyOut:
     points, compared = [], []
     for round in server.storage.rounds(record.name):
         measured = round.measures
-        if measured.get("n_hold_out"):
+        if "hold_out_accuracy" in measured:
             points.append(
                 AccuracyPoint(
                     n_answers=round.n_answers,
@@ -454,7 +454,7 @@ def purge_details(record: Stored, server: ServerOf) -> CountOut:
 def export(record: Stored, server: ServerOf, format: Annotated[ExportFormat, Query()] = "csv") -> Response:
     """All answers: our own table with everything on record, or the answers in force as another tool reads them."""
     data, content_type, ending = exported(server.storage, record, format)
-    reply = _download(data, content_type, f"{record.name}-answers{ending}")
+    reply = download(data, content_type, f"{record.name}-answers{ending}")
     deleted = sum(deletion.answers for deletion in server.storage.deletions(record.name))
     reply.headers["x-infonn-deleted-answers"] = str(deleted)
     return reply
@@ -468,7 +468,7 @@ def export(record: Stored, server: ServerOf, format: Annotated[ExportFormat, Que
 )
 def whole_study(record: Stored, server: ServerOf) -> Response:
     """Everything of a study in one file, which POST /api/studies/restore or `infonn study import` restores."""
-    return _download(bundle.write(bundle_of(server.storage, record)), "application/zip", f"{record.name}.zip")
+    return download(bundle.write(bundle_of(server.storage, record)), "application/zip", f"{record.name}.zip")
 
 
 @router.post("/studies/{name}/import", dependencies=[Owner])
@@ -521,6 +521,7 @@ def _study_out(server: Server, record: StudyRecord) -> StudyOut:
     )
 
 
-def _download(data: bytes, content_type: str, filename: str) -> Response:
+def download(data: bytes, content_type: str, filename: str) -> Response:
+    """A reply that a browser saves as a file."""
     disposition = f"attachment; filename*=UTF-8''{quote(filename)}"
     return Response(data, media_type=content_type, headers={"content-disposition": disposition})

@@ -21,6 +21,7 @@ from starlette.types import Scope
 
 from infonn.errors import StudyError
 from infonn.live.studies import LiveStudy
+from infonn.live.uploads import MAX_IMAGES
 from infonn.web import plotly
 from infonn.web.messages import question_view
 from infonn.web.participants import study_view
@@ -107,13 +108,27 @@ def tokens(request: Request, server: ServerOf) -> Response:
 def new_study(request: Request, server: ServerOf) -> Response:
     """Create a study from files."""
     languages = sorted(file.stem for file in (HERE / "texts").glob("*.json"))
-    return _stranger(request, server) or _page("new.html", languages=languages)
+    return _stranger(request, server) or _page(
+        "new.html", languages=languages, limits={"files": MAX_IMAGES, "bytes": server.limits.upload_bytes}
+    )
 
 
 @router.get("/studies/{name}")
 def dashboard(name: str, request: Request, server: ServerOf) -> Response:
     """One study, live."""
     return _stranger(request, server, name) or _dashboard(name, server)
+
+
+@router.get("/studies/{name}/gallery")
+def gallery(name: str, request: Request, server: ServerOf) -> Response:
+    """The predictions of a label study, the most doubtful first, to be looked through and corrected."""
+    if (stranger := _stranger(request, server, name)) is not None:
+        return stranger
+    try:
+        record = server.storage.study(name)
+    except StudyError:
+        return _message("en", "not_found", 404)
+    return _page("gallery.html", name=record.name, page={"name": record.name})
 
 
 @router.get("/studies/{name}/preview")
@@ -137,7 +152,8 @@ def _dashboard(name: str, server: Server) -> Response:
         record = server.storage.study(name)
     except StudyError:
         return RedirectResponse("/new", 303) if name == "new" else _message("en", "not_found", 404)
-    page = {"name": record.name, "plotly": plotly.script_path()}
+    labels = record.spec.get("study", {}).get("task") == "labels"
+    page = {"name": record.name, "plotly": plotly.script_path(), "labels": labels}
     return _page("dashboard.html", name=record.name, page=page, style_ids=plotly.style_ids())
 
 

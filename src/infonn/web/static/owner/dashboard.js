@@ -5,6 +5,7 @@ import { call, copy, download, notice, study } from "./api.js";
 import { accuracyFigure, paceFigure, paces } from "./curves.js";
 import { Figure, percent } from "./figures.js";
 import { ItemMap } from "./map.js";
+import { LABEL_EXPORTS, showLabels } from "./labels.js";
 import { People, ago } from "./people.js";
 
 const EVERY_MS = 2000;
@@ -20,7 +21,7 @@ const EXPORTS = [
   ["cblearn", "export?format=cblearn"],
 ];
 
-const { name } = pageData();
+const { name, labels } = pageData();
 const base = study(name);
 const curve = new Figure($("#accuracy"));
 const pace = new Figure($("#pace"));
@@ -35,7 +36,7 @@ async function look() {
   const answers = JSON.stringify([status.answers, status.skipped, status.undone, status.people]);
   const work = [];
   if (status.model_at !== seen.model) work.push(drawCurve(status), drawMap(status));
-  if (answers !== seen.answers || status.model_at !== seen.model) work.push(people.update());
+  if (answers !== seen.answers || status.model_at !== seen.model) work.push(people.update(), labels && showLabels(name));
   await Promise.all(work);
   seen = { model: status.model_at, answers };
   tiles(status);
@@ -149,7 +150,7 @@ $("#delete").addEventListener("submit", async (event) => {
 });
 
 function exports() {
-  const links = EXPORTS.map(([title, path]) => h("a", { class: "button", href: `/api${base}/${path}`, download: "" }, title));
+  const links = [...EXPORTS, ...(labels ? LABEL_EXPORTS : [])].map(([title, path]) => h("a", { class: "button", href: `/api${base}/${path}`, download: "" }, title));
   const places = h("button", { type: "button", onclick: saveEmbedding }, "Embedding (CSV)");
   const all = h("a", { class: "button main", href: `/api${base}/bundle`, download: "" }, "Everything");
   $("#exports").replaceChildren(...links, places, all);
