@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := deep,postgres,parquet,test,docs
+EXTRAS := deep,postgres,parquet,model,test,docs
 CORE := $(VENV)/.core
 FULL := $(VENV)/.full
 
@@ -50,7 +50,7 @@ $(ECOSYSTEM)/.done: pyproject.toml tests/ecosystem/constraints.txt
 	@echo "Setting up $(ECOSYSTEM) (once) ..."
 	@$(PYTHON) -m venv $(ECOSYSTEM)
 	@$(ECOSYSTEM)/bin/pip install --quiet -c tests/ecosystem/constraints.txt torch==2.13.0
-	@$(ECOSYSTEM)/bin/pip install --quiet -c tests/ecosystem/constraints.txt -e ".[deep,parquet,notebook]" \
+	@$(ECOSYSTEM)/bin/pip install --quiet -c tests/ecosystem/constraints.txt -e ".[deep,parquet,model,notebook]" \
 	  scikit-activeml pytorch-metric-learning datasets nbclient ipykernel pytest pytest-timeout hypothesis httpx
 	@touch $@
 

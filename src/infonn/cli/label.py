@@ -257,8 +257,9 @@ class _Job:
         asked = padded_queries(
             [pair.question.query for pair in answered] + [question.query for question in waiting], self.study.candidates
         )
-        rng = live_rng(self.study.seed, SELECT, len(answered), n_held + len(waiting))
-        for query in self.study.loop.random_queries(max(0, due - len(waiting)), asked, rng):
+        drawing = live_rng(self.study.seed, SELECT, n_held + len(waiting), 1)
+        rng = live_rng(self.study.seed, SELECT, len(answered), 2)  # the same as long as nothing is answered
+        for query in self.study.loop.random_queries(max(0, due - len(waiting)), asked, drawing):
             waiting.append(self._question(int(query[0]), "random", "hold_out"))
         asked = padded_queries(
             [pair.question.query for pair in answered] + [question.query for question in waiting], self.study.candidates
@@ -266,7 +267,7 @@ class _Job:
         held = waiting[:due]
         queries: IntArray = np.empty((0, 1), np.int32)
         if size > len(held):
-            queries, _ = self._loop(fitted).choose(fitted.belief, fitted.learned, asked, size - len(held), rng)
+            queries, _ = self._loop(fitted).choose(self._belief(fitted), fitted.train, asked, size - len(held), rng)
         examples = self.study.task.examples(fitted.belief, fitted.learned)
         chosen = [
             self.study.make_question(query, self.study.strategy_name, rng, prefix=f"{query[0]}-", examples=examples)
@@ -275,11 +276,19 @@ class _Job:
         self.storage.replace_open(STUDY, chosen)
         return [*held, *chosen]
 
+    def _belief(self, fitted: LabelFit) -> Any:
+        """What chooses does not know the hold-out: else it would ask for nothing near it, and test itself badly."""
+        from infonn.loop import cold_rng
+
+        if len(fitted.train) == len(fitted.learned):
+            return fitted.belief
+        return self.study.loop.fit(fitted.train, cold_rng(self.study.seed, len(fitted.train)))
+
     def _loop(self, fitted: LabelFit) -> Any:
         """The study's loop; with labels of fewer than two classes typical items come first, whatever the strategy."""
         from dataclasses import replace
 
-        if fitted.knows_two_classes:
+        if len(set(fitted.train.responses.tolist())) > 1:
             return self.study.loop
         from infonn.selection.class_strategies import typicality
 

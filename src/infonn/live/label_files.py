@@ -1,4 +1,4 @@
-"""What comes out of a label study: predictions of every item, labels with who and when, the model, pictures by class."""
+"""What comes out of a label study: predictions of every item, labels with who and when, the model, pictures."""
 
 from __future__ import annotations
 

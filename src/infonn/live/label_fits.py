@@ -35,7 +35,7 @@ class LabelFit:
     """What the labels taught: `probs` (items, classes) are calibrated, `accuracy` is that on items without a label.
 
     `learned` are the labels that `belief` knows: `train`, and of a quick learner those of the hold-out too. What these
-    test then are fits that know all labels but a fifth of the hold-out's.
+    test then are fits that know all labels but a fifth of the hold-out's. Whoever chooses items must not know them.
     """
 
     belief: Belief

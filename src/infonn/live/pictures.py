@@ -80,7 +80,7 @@ def _read_kept(path: Path) -> tuple[str, bytes] | None:
 
 
 def open_inside(folder: Path, relative: str) -> BinaryIO:
-    """A plain file below a folder, opened part by part, so that no link, not even one put there meanwhile, leads out."""
+    """A plain file below a folder, opened part by part: no link leads out, not even one put there meanwhile."""
     parts = PurePosixPath(relative.replace(os.sep, "/")).parts
     if not parts or PurePosixPath(relative).is_absolute() or ".." in parts or "\0" in relative:
         raise DataError(f'"{relative}" lies outside the folder of the pictures.')

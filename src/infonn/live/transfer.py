@@ -100,7 +100,7 @@ def exported_labels(
         data, ending = linear_model(*weights, classes), ".skops"
     else:
         raise StudyError(
-            f'Learner "{spec["learner"]["name"]}" is written to a file from the shell alone: infonn study export -f model.'
+            f'Learner "{spec["learner"]["name"]}" is written from the shell alone: infonn study export -f model.'
         )
     return data, "application/octet-stream", f"-model{ending}"
 

@@ -28,6 +28,7 @@ class AccuracyEstimate:
     accuracy: float | None = None
     low: float | None = None
     high: float | None = None
+    n_right: int | None = None  # of the hold-out
 
     def __str__(self) -> str:
         if self.accuracy is None or self.low is None or self.high is None:
@@ -60,7 +61,7 @@ def estimate_accuracy(
     moved = float(np.mean(rest_certainty) - np.mean(certainty))
     stretch = math.sqrt(1 + n / n_rest)
     low, high = (share + moved + stretch * (end - share) for end in (wilson.low, wilson.high))
-    return AccuracyEstimate(n, _clipped(share + moved), _clipped(low), _clipped(high))
+    return AccuracyEstimate(n, _clipped(share + moved), _clipped(low), _clipped(high), int(np.sum(right)))
 
 
 def _clipped(share: float) -> float:

@@ -42,8 +42,10 @@ def build(plan: Plan, trial: int) -> list[Probe]:
             seed=plan.seed_of(trial),
             run=lambda name=name, n=n: _measured(name, n, plan.seed_of(trial), plan.settings["chosen"]),  # type: ignore[misc]
         )
-        for name in plan.settings["sets"]
         for n in HELD_OUT
+        for name in plan.settings["sets"]
+        if n == HELD_OUT[0] or name not in SMALL
+        if n != HELD_OUT[0] or trial < plan.settings["trials_of_fewest"]
     ]
 
 
@@ -57,7 +59,6 @@ def _measured(
 def simulated_study(data: LabelSet, n_held_out: int, n_chosen: int, seed: int, batch: int = 20) -> dict[str, float]:
     """Labels of random items and of chosen ones; the interval stated then, and the accuracy on all other items."""
     features, labels = data.features[: data.n_pool], data.labels[: data.n_pool]
-    n_held_out = min(n_held_out, data.n_pool // 2)
     task = LabelTask(data.n_pool, data.classes, original=originals(copy_groups(features)))
     study = Study(
         "simulated",
@@ -75,9 +76,9 @@ def simulated_study(data: LabelSet, n_held_out: int, n_chosen: int, seed: int, b
     rng = default_rng([seed, 79])
     held_out, train = told(task.first_queries(n_held_out, rng)), no_answers(task.n_nearest, "label")
     while len(train) < n_chosen:
-        learned = train.joined(held_out)
-        belief = study.loop.fit(learned, rng)
-        queries, _ = study.loop.choose(belief, learned, learned.queries, min(batch, n_chosen - len(train)), rng)
+        belief = study.loop.fit(train, rng)
+        asked = train.joined(held_out).queries
+        queries, _ = study.loop.choose(belief, train, asked, min(batch, n_chosen - len(train)), rng)
         if not len(queries):
             break
         train = train.joined(told(queries))
@@ -88,8 +89,8 @@ def simulated_study(data: LabelSet, n_held_out: int, n_chosen: int, seed: int, b
     assert estimate.accuracy is not None
     assert estimate.low is not None
     assert estimate.high is not None
-    share = min(max(estimate.accuracy, 0.0), 1.0)
-    low, high = wilson_interval(round(share * len(held_out)), len(held_out))
+    assert estimate.n_right is not None
+    low, high = wilson_interval(estimate.n_right, len(held_out))
     return {
         COVERED: float(estimate.low <= truth <= estimate.high),
         WIDTH: estimate.high - estimate.low,
@@ -119,7 +120,7 @@ def claims(curves: Sequence[Curve]) -> list[Claim]:
 
 def tables(curves: Sequence[Curve]) -> dict[str, str]:
     rows = [
-        "| set | hold-out labels | studies | intervals that hold | mean estimate | mean truth | width beside Wilson's |",
+        "| set | hold-out | studies | intervals that hold | mean estimate | mean truth | width beside Wilson's |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     names = list(dict.fromkeys(curve.settings["set"] for curve in curves))
@@ -139,9 +140,10 @@ def figures(curves: Sequence[Curve]) -> dict[str, Figure]:
     return {}
 
 
+SMALL = ("rare classes", "breast cancer")  # with 300 held out little is left to be predicted
 PANEL = (
-    *("digits", "rare classes", "overlap", "MNIST pixels", "MNIST 0-4 to 5-9", "MNIST 5-9 to 0-4"),
-    *("breast cancer", "near copies"),
+    *("digits", "overlap", "MNIST pixels", "MNIST 0-4 to 5-9", "MNIST 5-9 to 0-4", "near copies"),
+    *SMALL,
 )
 
 EXPERIMENT = Experiment(
@@ -150,16 +152,16 @@ EXPERIMENT = Experiment(
     where="not in the paper: 200 simulated studies with 30 and with 300 hold-out labels",
     minutes={"smoke": 0.5, "paper": 8},
     presets={
-        "paper": {"trials": 25, "sets": PANEL, "chosen": 60},
-        "smoke": {"trials": 4, "sets": ("digits", "overlap"), "chosen": 40},
+        "paper": {"trials": 34, "trials_of_fewest": 25, "sets": PANEL, "chosen": 60},
+        "smoke": {"trials": 4, "trials_of_fewest": 4, "sets": ("digits", "overlap"), "chosen": 40},
     },
     build=build,
     claims=claims,
     figures=figures,
     tables=tables,
     notes=(
-        "Each study labels 30 or 300 random items and 60 chosen ones, and learns from all; the hold-out tests fits "
-        "that leave out a fifth of it. The truth is the accuracy on all other items of the pool.",
-        "Of tumours, 400 in all, the hold-out is 200 at most.",
+        "Each study labels 30 or 300 random items and 60 that are chosen without knowing these, and learns from all; "
+        "the hold-out tests fits that leave out a fifth of it. The truth is the accuracy on all other items.",
+        "Sets whose pool is small have no studies with 300.",
     ),
 )

@@ -353,8 +353,9 @@ EXPERIMENT = Experiment(
         "All methods share one learner, a Bayesian logistic regression, and in each trial the first 20 labels.",
         "EPIG looks at 500 items drawn from the pool; BatchBALD and Info-NN on draws hold 64 joint answers.",
         "Test items are never asked for. Each trial draws its own pool; of MNIST 2,000 items.",
-        "What falls behind leaves early: methods by draws of the belief ran in trial 0, all others in trials 0 to 2, the "
-        "leading ones in trials 0 to 9, the best four and random labels in trials 10 to 29. The costliest set, 50 blobs, "
-        "has trials 0 to 5 and 10 to 17. Other starts and batches of the best four: three trials on three sets.",
+        "What falls behind leaves early: methods by draws of the belief ran in trial 0, all others in trials 0 to 2, "
+        "the leading ones in trials 0 to 9, the best four and random labels in trials 10 to 29. The costliest set, "
+        "50 blobs, has trials 0 to 5 and 10 to 17. Other starts and batches of the best four: three trials on three "
+        "sets.",
     ),
 )

@@ -12,7 +12,6 @@ from infonn.contracts.loop import Learner
 from infonn.errors import DataError
 from infonn.learners.classifiers.sklearn_classifier import SklearnClassifier
 
-
 DEFAULT = "sklearn.linear_model:LogisticRegression"
 
 
