@@ -6,7 +6,7 @@ EXTRAS := deep,postgres,parquet,model,test,docs
 CORE := $(VENV)/.core
 FULL := $(VENV)/.full
 
-.PHONY: setup demo test test-long test-data test-ecosystem lint bench docs clean
+.PHONY: setup demo test test-long test-data test-ecosystem lint bench bench-cblearn docs docs-release clean
 
 setup: $(FULL)
 
@@ -59,7 +59,7 @@ $(CBLEARN)/.done: pyproject.toml tests/ecosystem/constraints-cblearn.txt
 	@$(PYTHON) -m venv $(CBLEARN)
 	@$(CBLEARN)/bin/pip install --quiet -c tests/ecosystem/constraints-cblearn.txt torch==2.13.0
 	@$(CBLEARN)/bin/pip install --quiet -c tests/ecosystem/constraints-cblearn.txt \
-	  cblearn pandas pytest pytest-timeout hypothesis
+	  cblearn pandas pydantic psutil pytest pytest-timeout hypothesis
 	@$(CBLEARN)/bin/pip install --quiet --no-deps -e .  # infonn asks for numpy 2, and its learners run with 1.26
 	@touch $@
 
@@ -71,13 +71,21 @@ $(LABEL_STUDIO)/.done: tests/ecosystem/constraints-label-studio.txt
 
 test-ecosystem: $(ECOSYSTEM)/.done $(CBLEARN)/.done $(LABEL_STUDIO)/.done
 	INFONN_LABEL_STUDIO=$(LABEL_STUDIO)/bin/label-studio $(ECOSYSTEM)/bin/python -m pytest tests/ecosystem
-	$(CBLEARN)/bin/python -m pytest tests/ecosystem/test_cblearn.py
+	$(CBLEARN)/bin/python -m pytest tests/ecosystem/test_cblearn.py tests/ecosystem/test_guides.py
 
 bench: setup
 	$(BIN)/infonn bench
 
+# The table of docs/cblearn.md: measures what docs/cblearn.json lacks, and writes the table anew.
+bench-cblearn: $(CBLEARN)/.done
+	$(CBLEARN)/bin/python -m infonn.adapters.cblearn_table docs/cblearn.json docs/cblearn.md
+
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The site of this version into the branch gh-pages, beside those of earlier ones: `make docs-release VERSION=0.1`.
+docs-release: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mike deploy --update-aliases $(VERSION) latest
 
 clean:
 	rm -rf $(VENV) $(ECOSYSTEM) $(CBLEARN) $(LABEL_STUDIO) build dist site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 import pytest
@@ -195,7 +196,8 @@ def test_what_cannot_be_compared_is_said_before_anything_is_run(tmp_path) -> Non
 
 
 def test_a_strategy_that_cannot_travel_to_other_processes_is_refused() -> None:
-    local = Strategy(lambda queries, situation, rng: np.zeros(len(queries)), best)
+    lock = Lock()
+    local = Strategy(lambda queries, situation, rng: np.full(len(queries), lock.locked()), best)
     with pytest.raises(StudyError, match='"mine" cannot be sent to other processes, for it cannot be pickled'):
         small(strategies={"mine": local}, processes=2)
 
@@ -208,6 +210,12 @@ def test_a_registered_name_is_known_here_and_not_in_other_processes(monkeypatch)
     )
     with pytest.raises(StudyError, match='"least_asked" is registered in this process alone'):
         small(strategies=["least_asked"], processes=2)
+
+
+def test_a_strategy_without_a_module_travels_to_other_processes() -> None:
+    local = Strategy(lambda queries, situation, rng: queries[:, 0].astype(float), best)
+    given = {"strategies": {"mine": local}, "learners": ["mds"], "trials": 2, **QUIET}
+    assert compare(SPEC, **given, processes=2).curves == compare(SPEC, **given).curves
 
 
 def test_the_number_of_processes_changes_no_curve() -> None:

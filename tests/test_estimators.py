@@ -9,6 +9,7 @@ from sklearn.utils import estimator_checks
 
 from infonn.errors import DataError, InvalidQueryError, UnknownNameError
 from infonn.estimators import Embedding
+from infonn.oracles.distances import DistanceOracle
 from infonn.queries import draw_queries
 
 N = 12
@@ -89,6 +90,17 @@ def test_rankings_are_learned_and_predicted(rng):
     assert model.predict(queries).max() < 6
 
 
+def test_odd_ones_are_learned_and_predicted(rng):
+    line = np.arange(7.0)[:, None] ** 1.3  # no two pairs are equally far apart
+    triples = draw_queries(150, 7, 2, rng)
+    responses = DistanceOracle(line, "odd_one_out").answer(triples, rng)
+    settings = {"dims": 1, "n_chains": 16}
+    model = Embedding("posterior", kind="odd_one_out", settings=settings, random_state=1).fit(triples, responses)
+    assert (model.predict(triples) == responses).mean() > 0.9
+    with pytest.raises(InvalidQueryError, match="among 3 items"):
+        model.predict(draw_queries(5, 7, 3, rng))
+
+
 def test_what_is_wrong_is_said(data):
     features, queries, responses = data
     with pytest.raises(NotFittedError):
@@ -103,7 +115,9 @@ def test_what_is_wrong_is_said(data):
         Embedding("netwrk", features=features).fit(queries, responses)
     with pytest.raises(UnknownNameError, match='Kind of question "rank" is unknown.*Did you mean "ranking"'):
         Embedding(kind="rank").fit(queries, responses)
-    with pytest.raises(UnknownNameError, match='Learner "logistic" is unknown. Known: mds, network, posterior'):
+    with pytest.raises(
+        UnknownNameError, match='Learner "logistic" is unknown. Known: mds, network, network_laplace, posterior'
+    ):
         Embedding("logistic", features=features).fit(queries, responses)
     with pytest.raises(DataError, match="How many items are there"):
         Embedding().fit(np.empty((0, 4), int), [])

@@ -16,7 +16,7 @@ LAYERS = [
     {"queries", "maths"},
     {"beliefs", "records"},
     {"contracts"},
-    {"framework", "learners", "selection", "tasks", "oracles", "storage", "datasets", "formats", "plots"},
+    {"framework", "learners", "selection", "tasks", "oracles", "storage", "datasets", "formats", "plots", "engines"},
     {"loop"},
     {"study"},
     {"specs"},
@@ -25,10 +25,10 @@ LAYERS = [
     {"comparison"},
     {"cli"},
 ]
-# Side by side, but these may look at their neighbour.
-ALLOWED = {("maths", "queries"), ("bench", "experiments"), ("bench", "web")}
+# Side by side, but these may look at their neighbour; and a study shows itself in a notebook.
+ALLOWED = {("maths", "queries"), ("bench", "experiments"), ("bench", "web"), ("study", "notebook")}
 # A library that only one room may import; {} where nobody imports it yet.
-KEPT_APART: dict[str, set[str]] = {"dask": set(), "distributed": set()}
+KEPT_APART: dict[str, set[str]] = {"dask": set(), "distributed": {"engines"}}
 
 
 def modules(root: Path) -> list[Path]:

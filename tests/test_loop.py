@@ -11,7 +11,7 @@ import infonn
 from infonn import compare, create_study
 from infonn.beliefs import Belief
 from infonn.contracts.loop import Strategy
-from infonn.errors import DataError
+from infonn.errors import DataError, TrialError
 from infonn.experiments.sweep import Experiment, run_experiment
 from infonn.experiments.trial import Setup
 from infonn.live.worker import Worker
@@ -79,14 +79,14 @@ def test_an_experiment_refuses_a_learner_that_leaves_items_out(tmp_path) -> None
         experiment = Experiment(
             "wrong", "", "", {}, {"smoke": {"trials": 1}}, lambda plan, trial, s=setup: [s], lambda c: [], lambda c: {}
         )
-        with pytest.raises(DataError, match=SENTENCE):
+        with pytest.raises(TrialError, match=SENTENCE):
             run_experiment(experiment, "smoke", folder=tmp_path / type(learner).__name__)
 
 
 def test_a_comparison_refuses_a_learner_that_leaves_items_out() -> None:
     places = np.arange(2.0 * N).reshape(N, 2)
     for learner in (TooFew(), TooFewStacked()):
-        with pytest.raises(DataError, match=SENTENCE):
+        with pytest.raises(TrialError, match=SENTENCE):
             compare(places, strategies=["random"], learners={"too few": learner}, trials=1)
 
 

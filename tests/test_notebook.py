@@ -8,7 +8,7 @@ from PIL import Image
 
 from infonn import create_study
 from infonn.errors import MissingPartError
-from infonn.notebook import AnswerPage, StopAnswering, answer, question_html, study_html, summary, to_pandas
+from infonn.notebook import AnswerPage, Shown, StopAnswering, answer, question_html, study_html, summary, to_pandas
 from infonn.records import Answer, Question
 from infonn.study import Study
 
@@ -64,6 +64,26 @@ def test_the_summary_counts_what_was_asked_and_answered(study: Study) -> None:
     found = summary(study)
     assert (found.items, found.questions, found.answered, found.skipped) == (5, 30, 24, 6)
     assert str(found).startswith('Study "fruit": 5 items, 24 answers of 1 people; 30 questions asked')
+
+
+def test_a_study_tells_of_itself(study: Study) -> None:
+    answer(study, first_option, n=4)
+    assert study.to_pandas().equals(to_pandas(study))
+    assert study.summary() == summary(study)
+    assert "<img" not in study._repr_html_()  # no model was fitted, and to be shown is no reason to
+    study.belief()
+    assert study._repr_html_() == study_html(study, study.belief())
+    question = study.ask()[0]
+    assert Shown(study, question)._repr_html_() == question_html(study, question)
+
+
+def test_an_odd_one_is_asked_for_without_a_reference() -> None:
+    odd = create_study(FRUIT, kind="odd_one_out", learner="mds", first=50, seed=1)
+    answer(odd, first_option, n=4)
+    table = odd.to_pandas()
+    assert table["reference"].isna().all()
+    assert all(row.answer in row.candidates and len(row.candidates) == 3 for row in table.itertuples())
+    assert "does not belong" in question_html(odd, odd.ask()[0])
 
 
 def test_html_shows_state_map_and_curve_and_escapes_names(study: Study) -> None:

@@ -12,10 +12,12 @@ from infonn.errors import InvalidQueryError
 from infonn.queries import (
     Answers,
     all_queries,
+    check_kind,
     check_length,
     check_queries,
     check_responses,
     count_queries,
+    count_triplets,
     draw_queries,
     enumerate_queries,
     no_answers,
@@ -159,7 +161,7 @@ def test_candidate_order_does_not_make_a_new_question(shape, seed):
     assert not not_among(shuffled, queries, "nearest").any()
 
 
-@pytest.mark.parametrize("kind", ["nearest", "label"])
+@pytest.mark.parametrize("kind", ["nearest", "label", "odd_one_out"])
 def test_keys_as_text_and_as_numbers_agree(kind, rng):
     queries = draw_queries(300, 6, 3, rng)
     texts = [question_key(query, kind) for query in queries.tolist()]
@@ -182,6 +184,29 @@ def test_not_among_finds_what_was_never_asked():
 def test_a_nearest_answer_of_c_candidates_is_c_minus_1_triplets():
     answers = Answers(np.array([[0, 5, 6, 7], [1, 2, 3, -1]]), np.array([1, 0]))
     assert split_into_triplets(answers).tolist() == [[0, 6, 5], [0, 6, 7], [1, 2, 3]]
+
+
+def test_an_odd_one_is_two_triplets():
+    answers = Answers(np.array([[4, 2, 7], [0, 1, 2]], np.int32), np.array([1, 2], np.int32), "odd_one_out")
+    assert split_into_triplets(answers).tolist() == [[4, 7, 2], [7, 4, 2], [0, 1, 2], [1, 0, 2]]
+    assert count_triplets(answers) == 4
+    assert len(split_into_triplets(no_answers(2, "odd_one_out"))) == 0
+
+
+def test_every_triple_is_asked_once_whatever_its_order():
+    triples = all_queries(6, 2, "odd_one_out")
+    assert len(triples) == count_queries(6, 2, "odd_one_out") == 20
+    assert len({frozenset(row) for row in triples.tolist()}) == 20
+    turned = triples[:, [2, 0, 1]]
+    assert not not_among(turned, triples, "odd_one_out").any()
+    assert not_among(turned, triples, "nearest").any()
+    assert option_counts(triples, "odd_one_out").tolist() == [3] * 20
+
+
+def test_an_odd_one_is_asked_for_among_three():
+    check_kind(2, "odd_one_out")
+    with pytest.raises(InvalidQueryError, match="among 3 items, and these queries have 4. Use candidates = 2"):
+        check_kind(3, "odd_one_out")
 
 
 def test_a_ranking_is_all_its_pairs():

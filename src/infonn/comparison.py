@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import pickle
-import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +16,7 @@ from infonn.arrays import FloatArray
 from infonn.contracts.loop import Learner, Strategy
 from infonn.datasets.items import ItemSet
 from infonn.datasets.named import NamedData
+from infonn.engines import Engine, travels
 from infonn.errors import DataError, StudyError, unknown_name
 from infonn.experiments.curve_file import plain
 from infonn.experiments.figures import lines
@@ -36,7 +35,7 @@ from infonn.experiments.trial import Curve, Setup
 from infonn.records import Item
 from infonn.specs.build import start_study
 from infonn.specs.registry import learners_of, strategies_of
-from infonn.specs.settings import check_spec, read_spec
+from infonn.specs.settings import check_settings, check_spec, read_spec
 from infonn.storage.memory import MemoryStorage
 from infonn.study import Study
 
@@ -64,6 +63,7 @@ def compare(
     batch: int | None = None,
     seed: int = 0,
     processes: int = 1,
+    engine: Engine | None = None,
     folder: str | Path | None = None,
     restart: bool = False,
     report: Report | None = None,
@@ -74,14 +74,15 @@ def compare(
     `about` says what is asked about and who answers: a `study.toml` (its path or its tables), items with features
     that are taken as the truth, or the true places themselves, an array (items, dims). Strategies and learners are
     names, or a mapping from what you call them to a name, to a table with a name and settings, or to an object of
-    your own. `answers` and `batch` stand in for the study's [budget].
+    your own. `answers` and `batch` stand in for the study's [budget]. `processes` splits the trials over so many
+    processes of this machine, and an `engine` of `infonn.engines` over a cluster; neither changes a curve.
 
     With a `folder`, finished curves are kept there as they come: the same call goes on where it stopped, and one
     with further strategies or trials runs those alone. An object of your own is known there by what you call it.
     """
     runs = _Runs.of(about, strategies, learners, answers, batch)
     runs.build(Plan({}, seed), 0)  # so that what is wrong shows before a folder is begun
-    if processes > 1:
+    if processes > 1 or (engine is not None and not engine.is_here):
         _check_travels(runs)
     experiment = runs.experiment(drawn=folder is not None)
     with tempfile.TemporaryDirectory() as beside:
@@ -91,6 +92,7 @@ def compare(
             seed=seed,
             folder=Path(beside if folder is None else folder),
             processes=processes,
+            engine=engine,
             restart=restart,
             report=report,
             say=say,
@@ -283,9 +285,10 @@ class _Runs:
     def build(self, plan: Plan, trial: int) -> list[Setup]:
         """Every strategy under every learner, on the same world."""
         seed = plan.seed_of(trial)
-        full = check_spec({**self.tables, "study": {**self.tables["study"], "seed": seed}})
-        world = build_world(full, self.folder, self.data)
-        if world.classes and not full["queries"]["classes"]:
+        settings = check_settings({**self.tables, "study": {**self.tables["study"], "seed": seed}})
+        world = build_world(settings, self.folder, self.data)
+        full = settings.as_tables()
+        if world.classes and not settings.queries.classes:
             full["queries"]["classes"] = list(world.classes)
         learners = {name: _learner(full, world, part) for name, part in self.learners.items()}
         strategies = {name: _strategy(full, world, part) for name, part in self.strategies.items()}
@@ -302,10 +305,10 @@ class _Runs:
                 strategy=strategies[strategy],
                 oracle=world.oracle,
                 measures=world.measures,
-                first=full["queries"]["first"],
-                size=full["budget"]["batch"],
-                rounds=n_rounds(full),
-                kind=full["queries"]["kind"],
+                first=settings.queries.first,
+                size=settings.budget.batch,
+                rounds=n_rounds(settings),
+                kind=settings.queries.kind,
                 asked=world.never,
             )
             for learner in learners
@@ -400,20 +403,11 @@ def _check_travels(runs: _Runs) -> None:
                     f'"{called}" is registered in this process alone, and others would not know it: give the object '
                     "itself, or use processes=1."
                 )
-            if not _travels(part):
+            if not travels(part):
                 raise StudyError(
-                    f'"{name}" cannot be sent to other processes, for it cannot be pickled: define it and its '
-                    "functions at the top level of a module, or use processes=1."
+                    f'"{name}" cannot be sent to other processes, for it cannot be pickled: give an object without '
+                    "open files, locks or threads, or use processes=1."
                 )
-
-
-def _travels(part: Any) -> bool:
-    """Whether a process that starts afresh can make the part out of its pickle."""
-    try:
-        pickled = pickle.dumps(part)
-    except (pickle.PicklingError, TypeError, AttributeError):
-        return False
-    return b"__main__" not in pickled or hasattr(sys.modules["__main__"], "__file__")  # a notebook has no file
 
 
 def _no_claims(curves: Sequence[Curve]) -> list[Claim]:

@@ -33,6 +33,10 @@ class StudyError(InfonnError):
     """A study that does not exist, exists already, or was made with other settings."""
 
 
+class StudyFullError(StudyError):
+    """A study that takes no more people."""
+
+
 class StorageError(InfonnError):
     """A storage that cannot be reached or written to, or that another version of infonn wrote."""
 
@@ -55,6 +59,14 @@ class NeedsDrawsError(InfonnError, ValueError):
 
 class TrainingError(InfonnError):
     """A model that could not be trained; the answers it was given are kept."""
+
+
+class TrialError(InfonnError):
+    """A trial of an experiment that failed; the message names its seed."""
+
+
+class EngineError(InfonnError):
+    """Workers that cannot be had, or that died over their work."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:

@@ -19,9 +19,11 @@ from infonn.arrays import FloatArray, IntArray
 from infonn.contracts.loop import PlacingLearner
 from infonn.errors import DataError, unknown_name
 from infonn.maths.accuracy import triplet_accuracy
-from infonn.maths.distances import query_squared_distances
-from infonn.queries import Answers, check_queries, check_responses, rank_of_orders, split_into_triplets
+from infonn.maths.prediction import expected_responses
+from infonn.queries import Answers, Kind, check_kind, check_queries, check_responses, split_into_triplets
 from infonn.specs.registry import LEARNERS, build_part
+
+_KINDS = ("nearest", "ranking", "odd_one_out")
 
 
 class Embedding(BaseEstimator):  # type: ignore[misc]
@@ -38,7 +40,7 @@ class Embedding(BaseEstimator):  # type: ignore[misc]
         *,
         features: Any = None,
         n_items: int | None = None,
-        kind: str = "nearest",
+        kind: Kind = "nearest",
         settings: Mapping[str, Any] | None = None,
         random_state: Any = None,
     ) -> None:
@@ -50,7 +52,10 @@ class Embedding(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, queries: Any, responses: Any) -> Embedding:
-        """Learn from `queries` (n, 1 + C) and the position each response chose (for rankings, the order's index)."""
+        """Learn from `queries` (n, 1 + C) and the position each response chose (for rankings, the order's index).
+
+        With `kind="odd_one_out"` a query is three items, and the response the position of the odd one.
+        """
         array = np.asarray(queries)
         features = None if self.features is None else np.asarray(self.features)
         n_items = self.n_items if self.n_items is not None else _count_items(array, features)
@@ -88,10 +93,8 @@ class Embedding(BaseEstimator):  # type: ignore[misc]
     def predict(self, queries: Any) -> IntArray:
         """The response the embedding would give to each query."""
         check_is_fitted(self)
-        squared = query_squared_distances(self.embedding_, check_queries(queries, self.n_items_))
-        if self.kind == "ranking":
-            return rank_of_orders(np.argsort(squared, axis=1, kind="stable"))
-        return squared.argmin(axis=1).astype(np.int32)
+        checked = self._queries(queries, self.n_items_)
+        return expected_responses(self.embedding_, checked, self.kind).astype(np.int32)
 
     def score(self, queries: Any, responses: Any) -> float:
         """Triplet accuracy: share of the triplets in these answers that the embedding agrees with."""
@@ -100,10 +103,15 @@ class Embedding(BaseEstimator):  # type: ignore[misc]
         return triplet_accuracy(self.embedding_, split_into_triplets(answers))
 
     def _answers(self, queries: Any, responses: Any, n_items: int) -> Answers:
-        if self.kind not in ("nearest", "ranking"):
-            raise unknown_name("Kind of question", self.kind, ("nearest", "ranking"))
+        checked = self._queries(queries, n_items)
+        return Answers(checked, check_responses(responses, checked, self.kind), self.kind)
+
+    def _queries(self, queries: Any, n_items: int) -> IntArray:
+        if self.kind not in _KINDS:
+            raise unknown_name("Kind of question", self.kind, _KINDS)
         checked = check_queries(queries, n_items)
-        return Answers(checked, check_responses(responses, checked, self.kind), self.kind)  # type: ignore[arg-type]
+        check_kind(checked.shape[1] - 1, self.kind)
+        return checked
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

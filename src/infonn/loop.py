@@ -14,6 +14,7 @@ from infonn.beliefs import Belief
 from infonn.contracts.loop import (
     AdjustableLearner,
     Learner,
+    Map,
     SearchableTask,
     Situation,
     StackedLearner,
@@ -27,6 +28,7 @@ from infonn.queries import Answers, Kind, no_answers, not_among, question_keys, 
 # stream below has its own number of words, the last of which is never 0 where another sort could be as long.
 OPENING, FIT, SELECT, ASK = range(4)
 _LIVE = 1
+CHECKED = 1 << 16  # items of an embedding that are looked at at once
 
 
 def simulation_rng(seed: int, round: int, purpose: int) -> Generator:
@@ -86,7 +88,7 @@ class Loop:
     # --- choose --------------------------------------------------------------------------------------------
 
     def choose(
-        self, belief: Belief, answers: Answers, asked: IntArray, size: int, rng: Generator
+        self, belief: Belief, answers: Answers, asked: IntArray, size: int, rng: Generator, map: Map = map
     ) -> tuple[IntArray, FloatArray]:
         """Propose, drop what was asked before, select: up to `size` queries and their scores."""
         pool = self.task.propose(belief, answers, rng)
@@ -96,8 +98,21 @@ class Loop:
             return pool, np.empty(0)
         searchable = isinstance(self.task, SearchableTask) and self.task.searchable
         situation = Situation(pool, belief, answers)
-        queries, scores = self.strategy.choose(situation, size, rng, new if searchable else None)
+        queries, scores = self.strategy.choose(situation, size, rng, new if searchable else None, map)
         return self.task.completed(queries, belief, answers), scores
+
+    def ranked(
+        self, belief: Belief, answers: Answers, size: int, rng: Generator, among: IntArray | None = None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """The whole pool, the rows chosen first and every row's score: for other tools, which sort by it themselves.
+
+        `among` are the references that may be asked about, where not all may.
+        """
+        pool = self.task.propose(belief, answers, rng)
+        if among is not None:
+            pool = pool[np.isin(pool[:, 0], among)]
+        rows, scores = self.strategy.select_with_scores(Situation(pool, belief, answers), size, rng)
+        return pool, rows, scores
 
     def _barred(self, asked: IntArray) -> IntArray:
         return asked if self.never is None else stack_queries([asked, self.never])
@@ -129,9 +144,11 @@ def checked(belief: Belief, n_items: int) -> Belief:
         raise DataError(
             f"The learner's embedding has shape {points.shape}; of {n_items} items it is ({n_items}, dims)."
         )
-    if not np.isfinite(points).all():
-        row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
-        raise DataError(f"The learner's embedding of item {row} is {points[row]}; it must be finite numbers.")
+    for first in range(0, n_items, CHECKED):
+        finite = np.isfinite(points[first : first + CHECKED]).all(axis=1)
+        if not finite.all():
+            row = first + int(np.flatnonzero(~finite)[0])
+            raise DataError(f"The learner's embedding of item {row} is {points[row]}; it must be finite numbers.")
     for name in ("draws", "class_log_probs"):
         drawn = getattr(belief, name)
         if drawn is not None and not callable(drawn) and (drawn.ndim != 3 or drawn.shape[1] != n_items):

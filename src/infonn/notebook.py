@@ -1,6 +1,8 @@
 """A study in a notebook: tables and a summary, callbacks after each answer, its state and questions as HTML, a page.
 
-to_pandas(study)                     # one row per answer
+study                                # its state, curve and map
+study.to_pandas()                    # one row per answer
+Shown(study, study.ask()[0], folder="photos")   # a question with its pictures
 answer(study, my_rule, n=50, callbacks=[print_every_tenth])
 AnswerPage(study, folder="photos")   # answer inside the notebook; pip install "infonn[notebook]"
 """
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from infonn.beliefs import Belief
 from infonn.errors import MissingPartError
+from infonn.formats.csv import reference_and_candidates
 from infonn.records import Answer, Question
 from infonn.study import Study
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 WORDS = {
     "nearest": "Which of these is most like {reference}?",
     "ranking": "Order these from most to least like {reference}.",
+    "odd_one_out": "Which of these does not belong with the other two?",
     "label": "What is {reference}?",
 }
 
@@ -40,8 +44,7 @@ def to_pandas(study: Study) -> DataFrame:
     rows = [
         {
             "question": pair.question.id,
-            "reference": pair.question.names[0],
-            "candidates": list(pair.question.names[1:]),
+            **dict(zip(("reference", "candidates"), reference_and_candidates(pair.question))),
             "answer": None if pair.answer.response is None else pair.question.options[pair.answer.response].label,
             "response": pair.answer.response,
             "outcome": pair.answer.outcome,
@@ -158,6 +161,7 @@ def study_html(study: Study, belief: Belief | None = None) -> str:
 
 def question_html(study: Study, question: Question, folder: Path | str | None = None) -> str:
     """A question as HTML, with the pictures of its items; `folder` holds their files, or the storage does."""
+    reference = None if question.kind == "odd_one_out" else question.query[0]
     words = WORDS[question.kind].format(reference=f"<b>{escape(question.names[0])}</b>")
     shown = [question.options[place] for place in question.shown]
     cards = "".join(
@@ -166,7 +170,19 @@ def question_html(study: Study, question: Question, folder: Path | str | None = 
         for option in shown
     )
     row = "display:flex;flex-wrap:wrap;gap:1em"
-    return f"<p>{words}</p>{_picture(study, question.query[0], folder)}<div style='{row}'>{cards}</div>"
+    return f"<p>{words}</p>{_picture(study, reference, folder)}<div style='{row}'>{cards}</div>"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A question as a notebook displays it: with the pictures of its items, or their names."""
+
+    study: Study
+    question: Question
+    folder: Path | str | None = None
+
+    def _repr_html_(self) -> str:
+        return question_html(self.study, self.question, self.folder)
 
 
 def _picture(study: Study, item: int | None, folder: Path | str | None) -> str:

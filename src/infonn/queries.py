@@ -2,7 +2,8 @@
 
 A query is a row of int32: column 0 is the reference, the rest its candidates; short rows end in -1.
 Candidate order means nothing and never encodes an answer. A response is the position of the chosen
-option; for a ranking it is the index of the order in `orders(k)`.
+option; for a ranking it is the index of the order in `orders(k)`. Where the odd one of three is asked
+for, the row is the three items in any order, none of them a reference, and each of them is an option.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from infonn.arrays import BoolArray, IntArray
+from infonn.arrays import Array, BoolArray, IntArray
 from infonn.errors import InvalidQueryError
 
-Kind = Literal["nearest", "ranking", "label"]
+Kind = Literal["nearest", "ranking", "odd_one_out", "label"]
 
 MAX_RANKED = 6  # 720 orders; more than that nobody ranks, and no table holds
+ODD_CANDIDATES = 2  # beside the first item of a row: the odd one is asked for among three
 
 
 @dataclass(frozen=True)
@@ -142,9 +144,25 @@ def check_responses(responses: object, queries: IntArray, kind: Kind = "nearest"
     return array.astype(np.int32)
 
 
+def option_items(queries: Array, kind: Kind) -> Array:
+    """The items that stand for the options, -1 beyond the end of a short row; of a ranking, those to be ranked."""
+    return queries if kind == "odd_one_out" else queries[:, 1:]
+
+
+def check_kind(n_candidates: int, kind: Kind) -> None:
+    """Refuse lengths that this kind of question cannot have."""
+    if kind == "ranking":
+        orders(n_candidates)
+    if kind == "odd_one_out" and n_candidates != ODD_CANDIDATES:
+        raise InvalidQueryError(
+            f"The odd one is asked for among 3 items, and these queries have {n_candidates + 1}. "
+            f"Use candidates = {ODD_CANDIDATES}, or leave it out."
+        )
+
+
 def option_counts(queries: IntArray, kind: Kind) -> IntArray:
-    """How many responses each NN or ranking query allows."""
-    lengths = (queries[:, 1:] >= 0).sum(axis=1)
+    """How many responses each query allows; a label's depend on the classes."""
+    lengths = (option_items(queries, kind) >= 0).sum(axis=1)
     if kind != "ranking":
         return lengths
     table = np.array([math.factorial(k) for k in range(MAX_RANKED + 1)])
@@ -208,8 +226,10 @@ def _has_repeats(queries: IntArray) -> BoolArray:
     return result
 
 
-def count_queries(n_items: int, n_candidates: int) -> int:
+def count_queries(n_items: int, n_candidates: int, kind: Kind = "nearest") -> int:
     """How many different queries there are."""
+    if kind == "odd_one_out":
+        return math.comb(n_items, 1 + n_candidates)
     return n_items * math.comb(n_items - 1, n_candidates)
 
 
@@ -233,21 +253,29 @@ def enumerate_queries(n_items: int, n_candidates: int, chunk: int = 1 << 18) -> 
             yield np.hstack([np.full((len(candidates), 1), reference, np.int32), candidates])
 
 
-def all_queries(n_items: int, n_candidates: int) -> IntArray:
+def all_queries(n_items: int, n_candidates: int, kind: Kind = "nearest") -> IntArray:
     """All queries in one array; for few items."""
+    if kind == "odd_one_out":
+        check_length(n_candidates, n_items)
+        return np.array(list(itertools.combinations(range(n_items), 1 + n_candidates)), np.int32)
     return np.concatenate(list(enumerate_queries(n_items, n_candidates)))
 
 
 def question_keys(queries: IntArray, kind: Kind) -> npt.NDArray[np.uint64]:
     """One number per query, equal where two ask the same: candidate order aside; for a label, the item alone."""
-    columns = queries[:, :1] if kind == "label" else np.hstack([queries[:, :1], np.sort(queries[:, 1:], axis=1)])
-    return row_keys(columns)
+    if kind == "label":
+        return queries[:, 0].astype(np.uint64)
+    if kind == "odd_one_out":
+        return row_keys(np.sort(queries, axis=1))
+    return row_keys(np.hstack([queries[:, :1], np.sort(queries[:, 1:], axis=1)]))
 
 
 def question_key(query: Sequence[int], kind: Kind) -> str:
     """The same for one query, as a text that a storage can keep: the reference, then its candidates in order."""
     if kind == "label":
         return str(query[0])
+    if kind == "odd_one_out":
+        return ",".join(map(str, sorted(query)))
     return f"{query[0]}:{','.join(map(str, sorted(query[1:])))}"
 
 
@@ -266,7 +294,10 @@ _PADDING = np.uint64(2**64 - 1)  # -1, seen as an unsigned number
 
 def first_of_each(queries: IntArray, kind: Kind = "nearest") -> IntArray:
     """Rows of different questions, the first of each, in their order."""
-    return np.sort(np.unique(question_keys(queries, kind), return_index=True)[1])
+    keys = question_keys(queries, kind)
+    if (keys[1:] > keys[:-1]).all():  # items to label come in order: millions need no sorting
+        return np.arange(len(keys))
+    return np.sort(np.unique(keys, return_index=True)[1])
 
 
 def not_among(queries: IntArray, asked: IntArray, kind: Kind) -> BoolArray:
@@ -289,10 +320,15 @@ def check_labels(answers: Answers) -> Answers:
 
 
 def split_into_triplets(answers: Answers) -> IntArray:
-    """Triplets (reference, near, far): C - 1 for an NN answer of C candidates, C(C-1)/2 for a ranking."""
+    """Triplets (reference, near, far): C - 1 for an NN answer of C candidates, C(C-1)/2 for a ranking.
+
+    An odd one is farther from each of the two others than they are from each other: 2 triplets, one of each.
+    """
     queries, responses = answers.queries, answers.responses
     if answers.kind == "label":
         raise InvalidQueryError("Label answers are classes, not similarity judgements; they have no triplets.")
+    if answers.kind == "odd_one_out":
+        return odd_one_first(answers)[:, [1, 2, 0, 2, 1, 0]].reshape(-1, 3)
     width = queries.shape[1] - 1
     if answers.kind == "nearest":
         rows, positions = np.nonzero((np.arange(width) != responses[:, None]) & (queries[:, 1:] >= 0))
@@ -304,11 +340,21 @@ def split_into_triplets(answers: Answers) -> IntArray:
     return triplets.reshape(-1, 3).astype(np.int32)
 
 
+def odd_one_first(answers: Answers) -> IntArray:
+    """The three items of each answer, the odd one first, the two that are alike in the order of their numbers."""
+    rows = np.arange(len(answers))
+    odd = answers.queries[rows, answers.responses]
+    alike = answers.queries[np.arange(3) != answers.responses[:, None]].reshape(-1, 2)
+    return np.column_stack([odd, np.sort(alike, axis=1)]).astype(np.int32)
+
+
 def count_triplets(answers: Answers) -> int:
     """How many triplets the answers split into; labels hold none."""
     lengths = (answers.queries[:, 1:] >= 0).sum(axis=1)
     if answers.kind == "label":
         return 0
+    if answers.kind == "odd_one_out":
+        return 2 * len(answers)
     return int((lengths * (lengths - 1) // 2).sum() if answers.kind == "ranking" else (lengths - 1).sum())
 
 

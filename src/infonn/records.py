@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, SupportsIndex
 from infonn.errors import AlreadyAnsweredError, InvalidQueryError
 from infonn.queries import Kind
 
-Purpose = Literal["train", "hold_out", "catch", "practice"]
+Purpose = Literal["train", "hold_out", "catch", "repeat", "practice"]
 Outcome = Literal["answered", "skipped", "cannot_tell"]
 Role = Literal["owner", "reader"]
 
@@ -73,7 +73,8 @@ class Question(_Record):
     score: float | None = None
     unseen_answers: int = 0  # train answers on record, when it was handed out, that the model had not seen
     created_at: float = 0.0  # seconds since 1970, UTC
-    copy_of: str | None = None  # the question this one repeats for another person
+    copy_of: str | None = None  # the question this one repeats: for another person, or (purpose "repeat") for the same
+    condition: str = ""  # whose people it is for; empty for all who have no list of items of their own
     respondent: str = ""  # who holds it, or held it last
     asked_at: float | None = None
     lease_until: float | None = None
@@ -112,6 +113,8 @@ class Respondent(_Record):
     excluded: bool = False
     consent_version: int | None = None  # of the consent text this person agreed to
     consented_at: float | None = None
+    condition: str = ""  # of a study that compares people; given when they come
+    about: Mapping[str, Any] = field(default_factory=dict)  # what they said about themselves: field -> value
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,7 @@ class StudyRecord(_Record):
     archived: bool = False
     key: str = field(default_factory=lambda: secrets.token_urlsafe(16))  # the participants' link ends in it
     retention_days: float = 0.0  # after which it is forgotten who a person is who was not seen since; 0 for never
+    paused: bool = False  # nobody is asked anything until it goes on
 
 
 @dataclass(frozen=True)

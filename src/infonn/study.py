@@ -26,6 +26,8 @@ from infonn.records import Answer, Item, Outcome, Purpose, Question, Round, chec
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from infonn.notebook import Summary
+
 
 CORRECTION = "correction"  # what chose a question whose answer counts for more than what others said of the item
 
@@ -212,6 +214,27 @@ class Study:
         points = self.belief().embedding
         columns = [f"x{i}" for i in range(points.shape[1])]
         return DataFrame(points, index=Index(self.item_names, name="item"), columns=columns)
+
+    # --- in a notebook -----------------------------------------------------------------------------
+
+    def to_pandas(self) -> DataFrame:
+        """Every answer in the order of arrival, one row each: what was asked, of whom, chosen how, what was said."""
+        from infonn.notebook import to_pandas
+
+        return to_pandas(self)
+
+    def summary(self) -> Summary:
+        """Where the study stands: counts of what was asked and answered, and the measures of the last round."""
+        from infonn.notebook import summary
+
+        return summary(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of a study: its counts, its curve, and the map where a model was fitted already."""
+        from infonn.notebook import study_html
+
+        fitted = self._cold or self._warm
+        return study_html(self, None if fitted is None else fitted[1])
 
     # --- simulation --------------------------------------------------------------------------------
 

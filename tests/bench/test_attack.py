@@ -8,7 +8,7 @@ from infonn.bench.attack import Stranger, bench_attack
 from infonn.errors import DataError
 
 
-def test_3_people_are_answered_while_a_stranger_is_at_work() -> None:
+def test_point_3_people_are_answered_while_a_stranger_is_at_work() -> None:
     with ThreadPoolExecutor(1) as thread:  # this one may have an event loop of the browser tests
         figures = thread.submit(bench_attack, people=3, seconds=2.0, rounds=1, think_s=0.1, workers=0).result()
     assert figures["errors"] == 0

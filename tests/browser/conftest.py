@@ -34,6 +34,7 @@ FLAGS = [
 SCREENSHOTS = Path(__file__).parents[2] / "runs" / "screenshots"
 expect.set_options(timeout=1000 * PATIENCE_S)
 PHONE = {"width": 390, "height": 844}
+SIDEWAYS = {"width": 844, "height": 390}
 WIDE = {"width": 1280, "height": 800}
 KEEP_NOTICES = """
     window.notices = [];
@@ -170,12 +171,15 @@ def watch(context: BrowserContext, problems: list[str]) -> None:
 
 @pytest.fixture
 def picture() -> Any:
-    """picture(page, "question"): a screenshot in light, dark and phone size."""
+    """picture(page, "question"): a screenshot in light, dark and phone size, upright and sideways."""
 
     def take(page: Page, name: str, full: bool = False) -> None:
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         before = page.viewport_size or WIDE
-        for scheme, size, ending in (("light", WIDE, ""), ("dark", WIDE, "-dark"), ("light", PHONE, "-phone")):
+        for scheme, size, ending in (
+            *(("light", WIDE, ""), ("dark", WIDE, "-dark")),
+            *(("light", PHONE, "-phone"), ("light", SIDEWAYS, "-phone-landscape")),
+        ):
             page.emulate_media(color_scheme=scheme)
             page.set_viewport_size(size)
             page.evaluate(NEXT_FRAME)

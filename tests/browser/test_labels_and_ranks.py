@@ -146,6 +146,23 @@ def test_a_ranking_is_given_click_by_click(site: Site, new_page, picture) -> Non
     assert label == " > ".join([names[2], names[0], names[1]])
 
 
+def test_the_odd_one_of_three_is_chosen_without_a_reference(site: Site, new_page, picture) -> None:
+    record = site.study("image", {"kind": "odd_one_out", "candidates": 2})
+    page = new_page()
+    open_study(page, site.link(record))
+    expect(page.locator("#asked-text")).to_have_text("Which of these does not belong with the other two?")
+    expect(page.locator(".choice")).to_have_count(3)
+    expect(page.locator(".asked > .item")).to_have_count(0)
+    names = page.locator(".choice img").evaluate_all("all => all.map(image => image.alt)")
+    picture(page, "question-odd-one-out")
+    page.keyboard.press("2")
+    wait_for_answers(page, site, record, 1)
+    page.locator(".choice").first.wait_for()
+    (pair,) = site.answers(record)
+    assert pair.question.options[pair.answer.response].label == names[1]
+    assert sorted(pair.question.names) == sorted(names)
+
+
 def test_bars_are_drawn_from_the_text(site: Site, new_page) -> None:
     page = new_page()
     open_study(page, site.link(site.study("text")))

@@ -10,7 +10,7 @@ from browser.steps import choose, log_in, open_study, ready, told, wait_for_answ
 
 
 @pytest.mark.parametrize("query", ["", "?PROLIFIC_PID=person-11"])
-def test_11_a_page_keeps_unsent_answers_when_its_session_is_unknown(site: Site, new_page, query) -> None:
+def test_point_11_a_page_keeps_unsent_answers_when_its_session_is_unknown(site: Site, new_page, query) -> None:
     record = site.study(prefetch=2)
     page = new_page()
     open_study(page, site.link(record, query))
@@ -30,7 +30,7 @@ def test_11_a_page_keeps_unsent_answers_when_its_session_is_unknown(site: Site, 
     assert len({pair.answer.respondent for pair in site.answers(record)}) == (1 if query else 2)
 
 
-def test_11_a_reload_with_an_unknown_session_keeps_unsent_answers(site: Site, new_page) -> None:
+def test_point_11_a_reload_with_an_unknown_session_keeps_unsent_answers(site: Site, new_page) -> None:
     record = site.study(prefetch=2)
     page = new_page()
     open_study(page, site.link(record))
@@ -49,12 +49,22 @@ def test_11_a_reload_with_an_unknown_session_keeps_unsent_answers(site: Site, ne
 
 
 @pytest.mark.parametrize(
-    "next", ["//127.0.0.2/x", "/%09/127.0.0.2/x", "/%5C127.0.0.2", "https://127.0.0.2", "javascript:0"]
+    ("next", "leads_to"),
+    [
+        ("//127.0.0.2/x", "/studies"),
+        ("/%09/127.0.0.2/x", "/studies"),
+        ("/%5C127.0.0.2", "/studies"),
+        ("https://127.0.0.2", "/studies"),
+        ("javascript:0", "/studies"),
+        ("/..//127.0.0.2/x", "//127.0.0.2/x"),  # a path of this site, which says by itself another one
+        ("/.//127.0.0.2/x", "//127.0.0.2/x"),
+        ("/tokens", "/tokens"),
+    ],
 )
-def test_low_a_login_leads_to_this_site_alone(site: Site, new_page, next) -> None:
+def test_low_a_login_leads_to_this_site_alone(site: Site, new_page, next, leads_to) -> None:
     page = new_page()
     page.goto(f"{site.url}/login?next={next}#token={site.token}")
-    page.wait_for_url(f"{site.url}/studies")
+    page.wait_for_url(f"{site.url}{leads_to}")
 
 
 def test_a_token_is_made_for_somebody_and_ended_on_the_page(site: Site, new_page, picture) -> None:

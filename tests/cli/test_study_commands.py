@@ -103,3 +103,55 @@ def test_the_secret_is_made_anew_on_request(shell) -> None:
     assert "study.db.secret" in infonn("storage", "secret")
     assert "The secret is new" in infonn("storage", "secret", "--new")
     assert Path("study.db.secret").stat().st_mode & 0o777 == 0o600
+
+
+def test_links_begin_as_the_server_was_started_last(shell) -> None:
+    assert "once `infonn serve` runs" in shell("create", "items.csv", "--name", "first")
+    open_live_storage("sqlite:///study.db").setting("server_url", "http://10.0.0.7:8123")
+    assert "Participants: http://10.0.0.7:8123/s/" in shell("create", "items.csv", "--name", "second")
+    said = shell("create", "items.csv", "--name", "third", "--url", "https://study.example/")
+    assert "Participants: https://study.example/s/" in said
+
+
+def test_a_study_is_edited_paused_and_copied_from_the_shell(shell) -> None:
+    Path("study.toml").write_text('[[people.conditions]]\nname = "a"\n[[people.conditions]]\nname = "b"\n')
+    assert "Condition b: " in shell("create", "items.csv", "--name", "s", "--settings", "study.toml")
+    Path("thanks.md").write_text("Thank *you*.\n")
+    shell(
+        "edit", "s", "per_person=40", "title=Four letters", "budget.answers=77", "thanks=@thanks.md", "ends=2999-01-01"
+    )
+    storage = open_live_storage("sqlite:///study.db")
+    people = storage.study("s").spec["people"]
+    assert (people["per_person"], people["title"], people["thanks"]) == (40, "Four letters", "Thank *you*.\n")
+    assert (people["ends"], storage.study("s").spec["budget"]["answers"]) == ("2999-01-01", 77)
+    shell("pause", "s")
+    assert shell("list").split("\t")[1] == "paused"
+    shell("resume", "s")
+    shell("copy", "s", "t")
+    assert open_live_storage("sqlite:///study.db").study("t").spec["people"] == people
+    assert [act.what for act in storage.acts("s")] == [
+        *("changed the study", "let the study pause", "let the study go on", "copied the study")
+    ]
+
+
+@pytest.mark.parametrize("word", ["per_person", "queries.candidates=2", "perperson=3", "per_person=-1"])
+def test_a_change_that_makes_no_sense_is_refused(shell, word) -> None:
+    shell("create", "items.csv", "--name", "s")
+    with pytest.raises(InfonnError):
+        CliRunner().invoke(app, ["study", "edit", "s", word], catch_exceptions=False)
+
+
+def test_a_panel_gets_a_signed_link_each(shell) -> None:
+    from infonn.live.secrets import session_secret
+    from infonn.web.security import Credentials
+
+    shell("create", "items.csv", "--name", "s")
+    Path("panel.csv").write_text("participant,email\nanna,a@x\nbert,b@x\n")
+    shell("links", "s", "panel.csv", "--out", "links.csv", "--url", "https://study.example")
+    header, anna, bert = Path("links.csv").read_text().split()
+    assert header == "participant,link"
+    storage = open_live_storage("sqlite:///study.db")
+    key = storage.study("s").key
+    credentials = Credentials(storage, session_secret("sqlite:///study.db", storage))
+    assert anna == f"anna,https://study.example/s/{key}?participant=anna&signature={credentials.sign_link(key, 'anna')}"
+    assert bert.startswith("bert,")

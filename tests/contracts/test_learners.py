@@ -8,13 +8,11 @@ import pytest
 from infonn.arrays import to_numpy
 from infonn.contracts.loop import AdjustableLearner, PlacingLearner, StackedLearner
 from infonn.errors import InfonnError
+from infonn.learners.classifiers.cnn import CNN
+from infonn.learners.classifiers.recipes import Recipe
 from infonn.loop import checked
 from infonn.queries import Answers, draw_queries, no_answers
 from infonn.specs.registry import LEARNERS_BY_TASK, build_part, describe
-
-pytest.importorskip("torch")
-from infonn.learners.classifiers.cnn import CNN
-from infonn.learners.classifiers.recipes import Recipe
 
 N_ITEMS, N_CLASSES = 14, 3
 RNG = np.random.default_rng(7)

@@ -15,6 +15,7 @@ from infonn.errors import (
     DataError,
     InvalidQueryError,
     StudyError,
+    StudyFullError,
     UnknownNameError,
     UnknownQuestionError,
 )
@@ -234,6 +235,29 @@ def test_a_lapsed_lease_counts_as_open_everywhere(live, clock) -> None:
         assert len(live.questions("s", "leased")) == 3 - n_open
 
 
+def test_point_8_random_questions_that_nobody_answered_come_after_chosen_ones(live, clock) -> None:
+    """Strangers who only knock are dealt random questions; when those lapse, others still get what was chosen."""
+    drawn = iter([question(i, strategy_used="random") for i in range(3)])
+    at_random = Serving(60, at_random=1.0, draw=lambda _: drawn)
+    assert ids(live.serve("s", "stranger", 3, at_random)) == ["q0", "q1", "q2"]
+    live.add_questions("s", [question(i, strategy_used="info_nn") for i in (3, 4)])
+    clock.now += 61
+    assert ids(live.serve("s", "anna", 1, Serving(60))) == ["q3"]
+    clock.now += 61
+    assert ids(live.serve("s", "bert", 3, Serving(60))) == ["q3", "q4", "q0"]  # before anything is drawn
+
+
+def test_point_8_nobody_holds_many_questions_before_having_answered_as_many(live) -> None:
+    live.add_questions("s", [question(i) for i in range(12)])
+    serving = Serving(60, ahead=2)
+    assert ids(live.serve("s", "anna", 20, serving)) == ["q0", "q1"]
+    held = []
+    for number in range(4):
+        _, held, _ = live.exchange("s", answer(f"q{number}"), 20, serving)
+    assert len(held) == 4
+    assert len(live.serve("s", "bert", 20, serving)) == 2
+
+
 def test_nobody_is_asked_the_same_query_twice(storage) -> None:
     storage.add_questions("s", [question(0), question(1, query=(0, 3, 2, 1)), question(2)])
     assert ids(storage.take("s", "anna", 3, 60)) == ["q0", "q2"]
@@ -356,6 +380,135 @@ def test_overlap_asks_the_same_query_of_several_people(live) -> None:
     asked = [q for q in live.questions("s") if q.asked_at is not None]
     assert len({q.id for q in asked}) == 5
     assert [q.copy_of for q in asked if q.respondent == "bert"] == ["q0", "q1"]
+
+
+def test_a_copy_for_overlap_never_goes_to_the_same_person(live) -> None:
+    """Also where one person may be asked the same query again: then both copies went to whoever was quickest."""
+    live.add_questions("s", [question(i) for i in range(2)])
+    serving = Serving(60, overlap=2, repeats=True)
+    served, asked = live.serve("s", "anna", 1, serving), []
+    while served:
+        asked.append(served[0].query)
+        _, served, _ = live.exchange("s", answer(served[0].id), 1, serving)
+    assert asked == [question(0).query, question(1).query]
+    assert [q.query for q in live.serve("s", "bert", 5, serving)] == asked
+
+
+def test_a_share_of_questions_asks_a_person_again_what_they_answered(live) -> None:
+    live.add_questions("s", [question(i, query=(0, 30 + i, 31 + i, 32 + i)) for i in range(60)])
+    serving = Serving(60, self_repeats=0.3, repeat_gap=4, seed=3, per_person=50)
+    order, served = [], live.serve("s", "anna", 2, serving)
+    while served:
+        order.append(served[0])
+        _, served, _ = live.exchange("s", answer(served[0].id), 2, serving)
+    repeats = [(place, q) for place, q in enumerate(order) if q.purpose == "repeat"]
+    assert 6 <= len(repeats) <= 24  # 46 coins at 0.3: outside once in 1,000
+    places = {q.id: place for place, q in enumerate(order)}
+    for place, again in repeats:
+        assert place - places[again.copy_of] > 4
+        first = order[places[again.copy_of]]
+        assert (again.query, again.options, again.respondent) == (first.query, first.options, "anna")
+    assert len({q.copy_of for _, q in repeats}) == len(repeats)  # each once
+    assert len(live.answers("s")) == 50 - len(repeats)  # what is asked again never trains
+    assert live.counts("s").answered["repeat"] == len(repeats)
+    assert all(q.purpose == "train" for q in live.serve("s", "bert", 5, serving))
+
+
+def test_catch_questions_of_a_list_come_once_in_every_so_many(live, clock) -> None:
+    live.add_questions("s", [question(i, query=(0, 30 + i, 31 + i, 32 + i)) for i in range(80)])
+    catch = tuple(question(90 + i, query=(1, 90 + i, 60, 61), purpose="catch", expected=2) for i in range(3))
+    serving = Serving(60, catch_list=catch, catch_every=10, per_person=40, seed=1)
+    places = {}
+    for person in ("anna", "bert"):
+        asked, served = [], live.serve("s", person, 3, serving)
+        while served:
+            asked.append(served[0])
+            clock.now += 1  # what is handed out later comes later
+            _, served, _ = live.exchange("s", answer(served[0].id, person), 3, serving)
+        at = [place for place, q in enumerate(asked) if q.purpose == "catch"]
+        assert [place // 10 for place in at] == [0, 1, 2, 3]
+        assert {asked[place].query for place in at[:3]} == {q.query for q in catch}  # all, before one comes again
+        places[person] = at
+    assert places["anna"] != places["bert"]
+
+
+def test_too_many_wrong_catch_answers_end_the_questions_and_undo_takes_one_back(live) -> None:
+    live.add_questions("s", [question(i) for i in range(9)])
+    catch = {
+        place: question(60 + place, query=(1, 60 + place, 50, 51), purpose="catch", expected=2) for place in (0, 1)
+    }
+    serving = Serving(60, catch=catch, most_wrong=2)
+    served = live.serve("s", "anna", 1, serving)
+    _, served, _ = live.exchange("s", answer(served[0].id, response=1), 1, serving)
+    last = answer(served[0].id, response=0)
+    _, served, _ = live.exchange("s", last, 1, serving)
+    assert served == live.serve("s", "anna", 1, serving) == []
+    live.undo("s", last.id)
+    _, served, _ = live.exchange("s", replace(last, id="another", response=2), 1, serving)
+    assert [q.purpose for q in served] == ["train"]
+
+
+def test_people_are_put_into_conditions_by_turn(live, clock) -> None:
+    joined = [live.join("s", conditions=("a", "b")) for _ in range(4)]
+    assert [person.condition for person in joined] == ["a", "b", "a", "b"]
+    assert live.join("s", "x", conditions=("b",)).condition == "b"  # as the link says
+    assert live.join("s", "x", conditions=("a",)).condition == "b"  # and it stays
+    assert {person.name: person.condition for person in live.respondents("s")}[joined[1].name] == "b"
+    live.add_questions("s", [question(0)])
+    clock.now += 3600  # those who went without an answer do not count any more
+    live.exchange("s", answer(live.serve("s", joined[0].name, 1, Serving(60))[0].id, joined[0].name), 0, Serving(60))
+    assert [live.join("s", conditions=("a", "b")).condition for _ in range(2)] == ["b", "a"]
+
+
+def test_a_study_takes_so_many_people_and_those_who_come_back(live, clock) -> None:
+    live.join("s", "x", most_people=2)
+    live.join("s", most_people=2)
+    with pytest.raises(StudyFullError, match="takes 2 people"):
+        live.join("s", "y", most_people=2)
+    live.join("s", "x", most_people=2)
+    assert len(live.respondents("s")) == 2
+    clock.now += 3600  # nobody answered
+    live.join("s", "y", most_people=2)
+
+
+def test_questions_of_a_condition_go_to_its_people_alone(live) -> None:
+    live.add_questions("s", [question(0, condition="a"), question(1), question(2, condition="a")])
+    assert ids(live.serve("s", "anna", 5, Serving(60, condition="a"))) == ["q0", "q2"]
+    assert ids(live.serve("s", "bert", 5, Serving(60))) == ["q1"]
+    assert [q.condition for q in live.questions("s")] == ["a", "", "a"]
+
+
+def test_an_order_of_its_own_leaves_the_queue_alone(live) -> None:
+    live.add_questions("s", [question(0)])
+    numbers = itertools.count(500)
+
+    def draw_at(purpose, place):
+        yield question(next(numbers), query=(place, 30, 31, 32), purpose=purpose)
+
+    catch = {1: question(60, query=(1, 60, 61, 62), purpose="catch", expected=2)}
+    served = live.serve("s", "anna", 4, Serving(60, draw_at=draw_at, catch=catch))
+    assert [(q.purpose, q.query[0]) for q in served] == [("train", 0), ("catch", 1), ("train", 1), ("train", 2)]
+
+
+def test_what_people_say_about_themselves_is_kept_and_goes_with_them(live) -> None:
+    person = live.join("s").name
+    live.tell_about("s", person, {"age": "18 to 29"})
+    live.tell_about("s", person, {"note": "ästhetisch"})
+    assert live.respondent("s", person).about == {"age": "18 to 29", "note": "ästhetisch"}
+    assert [p.about for p in live.respondents("s")] == [{"age": "18 to 29", "note": "ästhetisch"}]
+    assert live.respondent("s", "nobody") is None
+    live.purge_details("s")
+    assert live.respondent("s", person).about["age"] == "18 to 29"  # not who they are
+    live.delete_person("s", person)
+    assert live.respondent("s", person) is None
+
+
+def test_a_study_pauses_and_goes_on(live) -> None:
+    assert not live.study("s").paused
+    assert live.change_study("s", paused=True).paused
+    assert live.study("s").paused
+    assert not live.study("s").archived
+    assert not live.change_study("s", paused=False).paused
 
 
 def test_practice_comes_first_and_catch_questions_at_their_positions(live) -> None:
@@ -740,7 +893,7 @@ def test_point_9_a_name_no_database_can_keep_is_unknown_and_refused(live, name) 
     ],
     ids=["nan", "context", "nul", "twice", "another question", "no option"],
 )
-def test_points_6_and_7_an_import_is_refused_as_a_whole(live, pair) -> None:
+def test_point_6_and_point_7_an_import_is_refused_as_a_whole(live, pair) -> None:
     live.add_questions("s", [question(0)])
     live.add_answer("s", answer("q0"))
     before = live.revision("s")

@@ -14,13 +14,17 @@ CASES = {  # what is asked -> (task, kind)
     "nearest": ("similarity", "nearest"),
     "nearest of many": ("similarity", "nearest"),
     "ranking": ("similarity", "ranking"),
+    "odd one": ("similarity", "odd_one_out"),
+    "odd one of many": ("similarity", "odd_one_out"),
     "label": ("labels", "label"),
 }
 
 
 def task_of(case: str):
     name, kind = CASES[case]
-    more = {"pool_size": 30} if case == "nearest of many" else {}  # drawn, where all would be too many
+    more = {"pool_size": 30} if "of many" in case else {}  # drawn, where all would be too many
+    if kind == "odd_one_out":
+        more["candidates"] = 2
     return build_part("Task", TASKS, name, {}, {**CONTEXT, "kind": kind, **more})
 
 
@@ -65,7 +69,7 @@ def test_every_response_has_an_option_and_no_more(case) -> None:
     task, kind = task_of(case), CASES[case][1]
     query = task.propose(BELIEF, answers_of(case, task, 4), np.random.default_rng(3))[:1]
     options = task.options(query[0])
-    assert len(options) == {"nearest": 3, "ranking": 6, "label": 3}[kind]
+    assert len(options) == {"nearest": 3, "ranking": 6, "odd_one_out": 3, "label": 3}[kind]
     assert len({option.label for option in options}) == len(options)
     for response in range(len(options)):
         check_responses(np.array([response], np.int32), query, kind, 3)

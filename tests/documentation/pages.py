@@ -6,6 +6,7 @@ A comment on the line before a block says more about it:
     <!-- run -->                 the lines of a console block that begin with "$ " are run
     <!-- session -->             a whole shell script, run by bash with a server on a free port
     <!-- slow -->                a Python block, or the commands of a console block, that only `make test-long` runs
+    <!-- needs: PACKAGE -->      a Python block that runs where this package is installed, as `make test-ecosystem` does
     <!-- tested: FILE -->        commands that this file of tests/ runs, in its own way
     <!-- by hand -->             needs root on a machine of its own: only on the page about servers
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +47,11 @@ class Block:
     def file(self) -> str | None:
         """The file that this block stands for."""
         return self.mark.removeprefix("file: ") if self.mark.startswith("file: ") else None
+
+    @property
+    def can_run(self) -> bool:
+        """Whether the package that this block needs is installed; most need none."""
+        return not self.mark.startswith("needs: ") or find_spec(self.mark.removeprefix("needs: ")) is not None
 
     @property
     def commands(self) -> list[str]:

@@ -44,7 +44,7 @@ def walk(page: Path, with_slow: bool = False) -> None:
             Path(block.file).write_text(block.text)
         elif block.language == "python":
             code = compile("\n" * (block.line - 1) + block.text, block.where, "exec")
-            if with_slow or block.mark != "slow":
+            if block.can_run and (with_slow or block.mark != "slow"):
                 exec(code, names)
         elif block.mark == "run" or (with_slow and block.mark == "slow"):
             for command in block.commands:

@@ -3,13 +3,9 @@
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
-import pytest
 from pages import ROOT
-
-pytestmark = pytest.mark.skipif(find_spec("mkdocs") is None, reason='needs pip install ".[docs]"')
 
 
 def test_the_site_builds_strictly_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:

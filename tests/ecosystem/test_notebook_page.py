@@ -24,7 +24,14 @@ for press in (0, 1, -1):
     page.buttons[press].click()
 print(page.n_answered, len(study.answers()))
 """,
-    "study",
+    """
+study.belief()
+study
+""",
+    """
+from infonn.notebook import Shown
+Shown(study, study.ask()[0])
+""",
 ]
 
 
@@ -58,3 +65,5 @@ def test_a_notebook_runs_and_its_page_is_answered() -> None:
     shown = done.cells[0].outputs[-1]
     assert "application/vnd.jupyter.widget-view+json" in shown["data"]
     assert done.cells[1].outputs[-1]["text"].strip() == "2 2"
+    assert "The map of the items" in done.cells[2].outputs[-1]["data"]["text/html"]
+    assert "Which of these is most like" in done.cells[3].outputs[-1]["data"]["text/html"]

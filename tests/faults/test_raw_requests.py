@@ -12,6 +12,7 @@ from web.conftest import Site
 from web.test_hostile import running
 
 NO_LIMITS = Limits(
+    at_once_per_client=0,
     per_session=0,
     per_client=0,
     logins_per_minute=0,

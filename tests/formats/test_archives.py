@@ -106,7 +106,7 @@ def test_a_bundle_of_another_format_is_refused() -> None:
         bundle.read(buffer.getvalue())
 
 
-def test_a_bundle_that_unpacks_to_far_more_than_it_is_is_refused() -> None:
+def test_low_a_bundle_that_unpacks_to_far_more_than_it_is_is_refused() -> None:
     for name, content in (("study.json", "[" + "[]," * 3_000_000 + "[]]"), ("answers.jsonl", "[]," * 10_000_000)):
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -25,12 +25,14 @@ def test_the_two_that_belong_together_are_nearer_to_each_other_than_to_the_odd_o
 
 
 def test_commas_and_empty_lines_are_read_too() -> None:
-    assert len(things.read("0,1,2\n\n3\t4\t5\n", "s", NAMES)) == 4
+    assert len(things.read("0,1,2\n\n3\t4\t5\n", "s", NAMES)) == 2
 
 
 def test_the_raw_table_counts_from_one_and_names_the_place_of_the_odd_one() -> None:
     text = "image1\timage2\timage3\tchoice\tRT\tsubject_id\n4\t2\t6\t2\t1500\tp7\n"
-    answered = things.read_csv(text, "s", NAMES)
+    answered = things.read(text, "s", NAMES)
+    assert [pair.question.kind for pair in answered] == ["odd_one_out"]
+    assert answered[0].question.options[answered[0].answer.response].label == "item 1"
     assert triplets(answered) == [(3, 5, 1), (5, 3, 1)]
     assert {pair.answer.respondent for pair in answered} == {"p7"}
     assert {pair.answer.response_time_s for pair in answered} == {1.5}
@@ -48,6 +50,16 @@ def test_a_row_that_makes_no_sense_is_refused_with_its_line(text: str, says: str
 def test_a_choice_that_is_no_place_is_refused() -> None:
     with pytest.raises(DataError, match="Line 2: choice is 4"):
         things.read_csv("image1,image2,image3,choice\n1,2,3,4\n", "s", NAMES)
+
+
+def test_what_is_written_reads_the_same_and_twice_is_once() -> None:
+    text = "3 5 1\n0 2 7\n"
+    answered = things.read(text, "s", NAMES)
+    assert things.write(answered) == text
+    again = things.read(text, "s", NAMES)
+    assert [pair.answer.id for pair in again] == [pair.answer.id for pair in answered]
+    with pytest.raises(DataError, match='"nearest"'):
+        things.write(psiz.from_trials(np.array([[0, 3, 1, 2]]), "s", NAMES))
 
 
 # --- psiz ------------------------------------------------------------------------------------------

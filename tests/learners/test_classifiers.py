@@ -4,24 +4,23 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from infonn.beliefs import Belief
 from infonn.errors import DataError
+from infonn.learners.classifiers.augment import CropFlip, Warp
+from infonn.learners.classifiers.cnn import CNN, PUBLISHED, STRONG
+from infonn.learners.classifiers.cnn_layers import hidden, logits
+from infonn.learners.classifiers.cnn_trained import normalised
+from infonn.learners.classifiers.cnn_training import EarlyStopping
+from infonn.learners.classifiers.convolutions import _Convolution, _Pooling, filtered
+from infonn.learners.classifiers.heads import Head
+from infonn.learners.classifiers.recipes import Recipe, Validation
+from infonn.learners.classifiers.resnet import ResNet18, resnet18
 from infonn.learners.classifiers.sklearn_classifier import SklearnClassifier, resample
+from infonn.learners.classifiers.torch_classifier import ModuleClassifier, consistent_dropout
+from infonn.learners.counter_random import hashed_uniform
 from infonn.queries import Answers, no_answers
-
-torch = pytest.importorskip("torch")
-from infonn.learners.classifiers.augment import CropFlip, Warp  # noqa: E402
-from infonn.learners.classifiers.cnn import CNN, PUBLISHED, STRONG  # noqa: E402
-from infonn.learners.classifiers.cnn_layers import hidden, logits  # noqa: E402
-from infonn.learners.classifiers.cnn_trained import normalised  # noqa: E402
-from infonn.learners.classifiers.cnn_training import EarlyStopping  # noqa: E402
-from infonn.learners.classifiers.convolutions import _Convolution, _Pooling, filtered  # noqa: E402
-from infonn.learners.classifiers.heads import Head  # noqa: E402
-from infonn.learners.classifiers.recipes import Recipe, Validation  # noqa: E402
-from infonn.learners.classifiers.resnet import ResNet18, resnet18  # noqa: E402
-from infonn.learners.classifiers.torch_classifier import ModuleClassifier, consistent_dropout  # noqa: E402
-from infonn.learners.counter_random import hashed_uniform  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

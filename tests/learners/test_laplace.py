@@ -2,16 +2,15 @@
 
 import numpy as np
 import pytest
+import torch
 
 from infonn.errors import DataError
 from infonn.learners.networks.laplace import COVARIANCE, SEEN, WEIGHTS, Laplace, fisher_rows, updated
+from infonn.learners.networks.losses import Likelihood
+from infonn.learners.networks.network import Network
 from infonn.maths.responses import ResponseSettings, nearest_log_probs
 from infonn.oracles.distances import DistanceOracle
 from infonn.queries import Answers, draw_queries
-
-torch = pytest.importorskip("torch")
-from infonn.learners.networks.losses import Likelihood  # noqa: E402
-from infonn.learners.networks.network import Network  # noqa: E402
 
 RESPONSE = ResponseSettings(0.5, 2.0, 0.2)
 

@@ -56,10 +56,13 @@ def test_same_seed_same_belief(rng) -> None:
     np.testing.assert_array_equal(first.embedding, second.embedding)
 
 
-@pytest.mark.parametrize("kind, mu", [("nearest", "diminishing"), ("ranking", "diminishing"), ("nearest", 0.5)])
-def test_it_learns_from_nearest_and_ranking_answers(kind, mu, rng) -> None:
+@pytest.mark.parametrize(
+    "kind, mu",
+    [("nearest", "diminishing"), ("ranking", "diminishing"), ("nearest", 0.5), ("odd_one_out", "diminishing")],
+)
+def test_it_learns_from_every_kind_of_answer(kind, mu, rng) -> None:
     truth = gaussian_points(15, 2, rng)
-    answers = answers_about(truth, 300, rng, kind)
+    answers = answers_about(truth, 300, rng, kind, 2 if kind == "odd_one_out" else 3)
     learner = MDS(15, 2, mu=mu)
     belief = None
     for _ in range(10):

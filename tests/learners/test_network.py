@@ -14,6 +14,7 @@ from infonn.learners.networks.losses import Hinge, Likelihood
 from infonn.learners.networks.network import Network, _own_answers, fit_stack, network
 from infonn.maths.distances import triplet_margins
 from infonn.maths.responses import ResponseSettings, nearest_log_probs
+from infonn.oracles.distances import DistanceOracle
 from infonn.queries import Answers, draw_queries, no_answers, rank_of_orders, split_into_triplets
 
 N_ITEMS, N_FEATURES = 14, 4
@@ -100,6 +101,15 @@ def test_rankings_train_by_their_likelihood(rng):
     features = items(rng)
     answers = answers_of(features, 30, rng, kind="ranking")
     learner = Network(features, (8, 3), loss=Likelihood(), epochs=100, learning_rate=0.02)
+    assert accuracy(learner.fit(answers, rng).embedding, answers) > 0.9
+
+
+@pytest.mark.parametrize("loss", [Likelihood(ResponseSettings(mu=1.0, lapse=0.05)), Hinge()])
+def test_odd_ones_train_by_their_likelihood_or_their_triplets(loss, rng):
+    features = items(rng)
+    triples = draw_queries(60, len(features), 2, rng)
+    answers = Answers(triples, DistanceOracle(features, "odd_one_out").answer(triples, rng), "odd_one_out")
+    learner = Network(features, (8, 3), loss=loss, epochs=100, learning_rate=0.02)
     assert accuracy(learner.fit(answers, rng).embedding, answers) > 0.9
 
 

@@ -35,7 +35,7 @@ def test_a_classifier_of_scikit_learn_as_object_class_or_name(blobs, model):
 
 
 def test_a_torch_module_as_object_or_class(blobs):
-    torch = pytest.importorskip("torch")
+    import torch
 
     class Small(torch.nn.Module):
         def __init__(self, n_features, n_classes):

@@ -32,10 +32,10 @@ POINTS = np.random.default_rng(7).standard_normal((12, 2))
 QUICK = {"n_chains": 16, "leaps": 6}
 
 
-@pytest.mark.parametrize("kind", ["nearest", "ranking"])
-def test_a_free_embedding_is_learned(kind: str) -> None:
+@pytest.mark.parametrize("kind, n_candidates", [("nearest", 3), ("ranking", 3), ("odd_one_out", 2)])
+def test_a_free_embedding_is_learned(kind: str, n_candidates: int) -> None:
     learner = Posterior(12, dims=2, **QUICK)
-    belief = learner.fit(answered(POINTS, 120, kind=kind), np.random.default_rng(0))
+    belief = learner.fit(answered(POINTS, 120, kind=kind, n_candidates=n_candidates), np.random.default_rng(0))
     assert belief.draws.shape == (16, 12, 2)
     assert accuracy(belief.embedding, POINTS) > 0.88
     assert belief.response.lapse < 0.1

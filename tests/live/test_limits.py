@@ -36,7 +36,7 @@ def test_limits_say_what_was_too_much() -> None:
     assert default_limits().exceeded(os.getpid(), 1) is None
 
 
-def test_13_a_study_that_takes_too_long_is_left_alone_and_the_others_are_fitted(monkeypatch) -> None:
+def test_point_13_a_study_that_takes_too_long_is_left_alone_and_the_others_are_fitted(monkeypatch) -> None:
     storage, ended, stop = MemoryStorage(), [], threading.Event()
     new_study(storage)
     new_study(storage, name="other")
@@ -69,7 +69,7 @@ def test_13_a_study_that_takes_too_long_is_left_alone_and_the_others_are_fitted(
     assert not Worker(storage)._needs_work(storage.study("s"))
 
 
-def test_13_a_study_is_tried_again_once_its_parts_are_changed() -> None:
+def test_point_13_a_study_is_tried_again_once_its_parts_are_changed() -> None:
     spec = {"learner": {"name": "mds"}, "strategy": {"name": "random"}}
     note = pause_note(spec)
     assert is_paused(note, spec)
@@ -78,7 +78,7 @@ def test_13_a_study_is_tried_again_once_its_parts_are_changed() -> None:
     assert not is_paused(None, spec)
 
 
-def test_13_a_cold_fit_that_takes_too_much_memory_is_ended_and_said(tmp_path) -> None:
+def test_point_13_a_cold_fit_that_takes_too_much_memory_is_ended_and_said(tmp_path) -> None:
     url = f"sqlite:///{tmp_path}/s.db"
     storage = open_live_storage(url)
     new_study(storage)
@@ -97,7 +97,7 @@ def test_13_a_cold_fit_that_takes_too_much_memory_is_ended_and_said(tmp_path) ->
     assert "GB of memory" in made.problem
 
 
-def test_13_while_one_study_takes_long_another_worker_may_have_the_others(monkeypatch) -> None:
+def test_point_13_while_one_study_takes_long_another_worker_may_have_the_others(monkeypatch) -> None:
     storage = MemoryStorage()
     new_study(storage)
     new_study(storage, name="other")
@@ -110,7 +110,7 @@ def test_13_while_one_study_takes_long_another_worker_may_have_the_others(monkey
     assert worker._held_up() == {"other"}
 
 
-def test_13_the_study_that_waited_longest_is_updated_first(monkeypatch) -> None:
+def test_point_13_the_study_that_waited_longest_is_updated_first(monkeypatch) -> None:
     storage, order = MemoryStorage(), []
     for name in ("a", "b"):
         new_study(storage, name=name)

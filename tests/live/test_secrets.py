@@ -36,6 +36,12 @@ def test_point_4_the_secret_is_in_a_file_that_others_cannot_read(url, tmp_path) 
         assert kept == file or secret not in kept.read_bytes()
 
 
+def test_a_database_in_a_new_folder_gets_its_secret_there(tmp_path) -> None:
+    url = f"sqlite:///{tmp_path}/new/folder/study.db"
+    session_secret(url, SqlStorage(url))
+    assert (tmp_path / "new" / "folder" / "study.db.secret").exists()
+
+
 def test_the_secret_is_the_same_after_a_restart(url) -> None:
     assert session_secret(url, SqlStorage(url)) == session_secret(url, SqlStorage(url))
 

@@ -53,7 +53,7 @@ def test_a_study_comes_in_as_it_went_out(storage) -> None:
 @pytest.mark.parametrize(
     "people", [{"hold_out": 7.0}, {"lease_s": -1.0}, {"catch": [{"position": 0, "reference": "none", "expected": "b"}]}]
 )
-def test_a_bundle_whose_people_cannot_be_served_is_refused(storage, people) -> None:
+def test_low_a_bundle_whose_people_cannot_be_served_is_refused(storage, people) -> None:
     data = bundle.write(bundle_of(storage, storage.study("s")))
     wrong = changed(data, lambda study: study["study"]["spec"]["people"].update(people))
     with pytest.raises(DataError):

@@ -10,7 +10,7 @@ import pytest
 
 from infonn.contracts.storage import Serving
 from infonn.live.cold_fits import matched
-from infonn.live.studies import serving_for
+from infonn.live.studies import servings_for
 from infonn.live.transfer import put_study
 from infonn.live.updating import SMALLEST_QUEUE, Updater
 from infonn.live.worker import Worker
@@ -124,7 +124,7 @@ def test_a_curve_does_not_wait_for_other_studies() -> None:
     for name in ("few", "fewer"):
         label_study(storage, name, 12 if name == "few" else 5)
     record = new_study(storage)
-    answer(storage, 36, hold_out=0.3, draw=serving_for(storage, record).draw)
+    answer(storage, 36, hold_out=0.3, draw=servings_for(storage, record)[""].draw)
     assert few_turns(Worker(storage)) <= 8
     assert "hold_out_accuracy" in storage.rounds("s")[-1].measures
 
@@ -161,7 +161,7 @@ def test_updates_get_shorter_when_a_crowd_answers_and_longer_again(monkeypatch) 
     now = [100.0]
     monkeypatch.setattr("infonn.live.updating.time.monotonic", lambda: now[0])
     storage = MemoryStorage()
-    draw = serving_for(storage, new_study(storage)).draw
+    draw = servings_for(storage, new_study(storage))[""].draw
     updater = Updater(storage, load_study(storage, "s"), Never())
     efforts = []
 
@@ -249,7 +249,7 @@ def test_an_item_that_another_person_labelled_tests_nothing() -> None:
     storage = MemoryStorage()
     spec = {"study": {"name": "s", "task": "labels"}, "queries": {"classes": ["a", "b"], "first": 4}}
     record = put_study(storage, spec, items_of(NAMES, [[float(i)] for i in range(15)]), [])
-    draw = serving_for(storage, record).draw
+    draw = servings_for(storage, record)[""].draw
     answer(storage, 15, "anna", hold_out=0.4, draw=draw)
     held = {pair.question.query[0] for pair in storage.answers("s", "hold_out")}
     answer(storage, 14, "bert", draw=draw)
@@ -262,7 +262,7 @@ def test_an_item_that_another_person_labelled_tests_nothing() -> None:
 def test_hold_out_answers_are_measured_and_never_train() -> None:
     storage = MemoryStorage()
     record = new_study(storage)
-    draw = serving_for(storage, record).draw
+    draw = servings_for(storage, record)[""].draw
     worker = Worker(storage)
     settle(worker)
     answer(storage, 20, hold_out=0.4, draw=draw)
@@ -278,7 +278,7 @@ def test_hold_out_answers_are_measured_and_never_train() -> None:
 def test_random_answers_are_compared_with_as_many_chosen_ones() -> None:
     storage = MemoryStorage()
     record = new_study(storage, people={"at_random": 0.5})
-    how = {"hold_out": 0.3, "at_random": 0.5, "draw": serving_for(storage, record).draw}
+    how = {"hold_out": 0.3, "at_random": 0.5, "draw": servings_for(storage, record)[""].draw}
     worker = Worker(storage)
     for _ in range(12):
         settle(worker)
@@ -304,7 +304,9 @@ def test_a_study_that_mixes_nothing_compares_nothing() -> None:
     worker = Worker(storage)
     for _ in range(6):
         settle(worker)
-        answer(storage, 12, hold_out=0.3, draw=serving_for(storage, record).draw)  # some random, as the queue is old
+        answer(
+            storage, 12, hold_out=0.3, draw=servings_for(storage, record)[""].draw
+        )  # some random, as the queue is old
     settle(worker)
     assert not any("n_compared" in done.measures for done in storage.rounds("s"))
 
@@ -372,7 +374,7 @@ def test_an_error_is_noted_and_taken_back_when_it_is_over(caplog) -> None:
 def test_fallback_above_one_percent_is_a_warning_in_the_log(caplog) -> None:
     storage = MemoryStorage()
     record = new_study(storage)
-    draw = serving_for(storage, record).draw
+    draw = servings_for(storage, record)[""].draw
     storage.replace_open("s", [])
     answer(storage, 10, draw=draw)
     with caplog.at_level(logging.WARNING):
@@ -390,7 +392,7 @@ def test_an_ended_study_is_left_alone() -> None:
 
 def test_an_ended_study_is_still_reported() -> None:
     storage = MemoryStorage()
-    draw = serving_for(storage, new_study(storage)).draw
+    draw = servings_for(storage, new_study(storage))[""].draw
     answer(storage, 8, draw=draw)
     answer(storage, 4, "bert", draw=draw)
     storage.change_study("s", archived=True)

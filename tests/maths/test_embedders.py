@@ -20,10 +20,10 @@ def shape_of(layout: Layout) -> tuple[int, int, int, int]:
 
 def case(layout: Layout, kind: str, padded: bool = False, n: int = 30):
     rng = np.random.default_rng(5)
-    queries = draw_queries(n, layout.n_items, 3, rng)
+    queries = draw_queries(n, layout.n_items, 2 if kind == "odd_one_out" else 3, rng)
     if padded:
         queries[::3, 3] = -1
-    responses = rng.integers(0, 6 if kind == "ranking" else 2, n).astype(np.int32)
+    responses = rng.integers(0, {"ranking": 6, "odd_one_out": 3}.get(kind, 2), n).astype(np.int32)
     features = rng.standard_normal((layout.n_items, layout.n_features))
     parameters = 0.7 * rng.standard_normal(layout.n_parameters)
     mean, sd = rng.standard_normal(layout.n_parameters), rng.random(layout.n_parameters) + 0.5
@@ -50,25 +50,33 @@ def test_a_free_embedding_is_its_offsets_scaled() -> None:
 
 def test_a_choice_puts_the_chosen_candidate_first() -> None:
     choices = choices_of(Answers(np.array([[0, 1, 2, 3], [4, 5, 6, -1]], np.int32), np.array([2, 1], np.int32)))
-    assert choices.queries.tolist() == [[0, 3, 2, 1], [4, 6, 5, -1]]
+    assert choices.pairs[..., 0].tolist() == [[0, 0, 0], [4, 4, 4]]
+    assert choices.pairs[..., 1].tolist() == [[3, 2, 1], [6, 5, -1]]
     assert choices.stages.tolist() == [1, 1]
     assert choices.n_options.tolist() == [3, 2]
 
 
 def test_a_ranking_becomes_its_order() -> None:
     choices = choices_of(Answers(np.array([[0, 1, 2, 3]], np.int32), np.array([3], np.int32), "ranking"))
-    assert choices.queries.tolist() == [[0, 2, 3, 1]]
+    assert choices.pairs[..., 1].tolist() == [[2, 3, 1]]
     assert (choices.stages.tolist(), choices.n_options.tolist()) == ([2], [6])
 
 
+def test_an_odd_one_chooses_the_pair_of_the_others() -> None:
+    choices = choices_of(Answers(np.array([[7, 2, 5], [7, 2, 5]], np.int32), np.array([1, 2], np.int32), "odd_one_out"))
+    assert choices.pairs.tolist() == [[[5, 7], [5, 2], [7, 2]], [[2, 7], [2, 5], [7, 5]]]
+    assert (choices.stages.tolist(), choices.n_options.tolist()) == ([1, 1], [3, 3])
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("kind", ["nearest", "ranking"])
+@pytest.mark.parametrize("kind", ["nearest", "ranking", "odd_one_out"])
 def test_the_kernel_gives_the_plain_density_and_autograds_gradient(layout: Layout, kind: str) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     answers, features, parameters, mean, sd = case(layout, kind)
     choices = choices_of(answers)
     value, gradient = kernels.density(
-        parameters, shape_of(layout), features, choices.queries, choices.stages, choices.n_options, mean, sd
+        parameters, shape_of(layout), features, choices.pairs, choices.stages, choices.n_options, mean, sd
     )
     leaf = torch.tensor(parameters, requires_grad=True)
     plain = log_density(leaf, layout, torch.tensor(features), answers, torch.tensor(mean), torch.tensor(sd))
@@ -83,7 +91,7 @@ def test_the_kernel_gives_the_plain_density_and_autograds_gradient(layout: Layou
 def test_padding_changes_nothing_in_the_kernel(layout: Layout) -> None:
     answers, features, parameters, mean, sd = case(layout, "nearest", padded=True)
     choices = choices_of(answers)
-    arguments = (shape_of(layout), features, choices.queries, choices.stages, choices.n_options, mean, sd)
+    arguments = (shape_of(layout), features, choices.pairs, choices.stages, choices.n_options, mean, sd)
     value, gradient = kernels.density(parameters, *arguments)
     assert value == pytest.approx(log_density(parameters, layout, features, answers, mean, sd), abs=1e-10)
     for p in range(0, layout.n_parameters, 4):
@@ -93,15 +101,13 @@ def test_padding_changes_nothing_in_the_kernel(layout: Layout) -> None:
         assert gradient[p] == pytest.approx((up - down) / 2e-5, abs=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["nearest", "ranking"])
+@pytest.mark.parametrize("kind", ["nearest", "ranking", "odd_one_out"])
 def test_the_kernel_gives_the_plain_answer_probabilities(kind: str) -> None:
     layout = LAYOUTS[-1]
     answers, features, _, _, _ = case(layout, kind)
     many = np.random.default_rng(0).standard_normal((4, layout.n_parameters))
     choices = choices_of(answers)
-    fused = kernels.answer_log_probs(
-        many, shape_of(layout), features, choices.queries, choices.stages, choices.n_options
-    )
+    fused = kernels.answer_log_probs(many, shape_of(layout), features, choices.pairs, choices.stages, choices.n_options)
     for row, parameters in zip(fused, many):
         np.testing.assert_allclose(row, answer_log_probs(parameters, layout, features, answers), atol=1e-12)
 
@@ -116,7 +122,7 @@ def test_no_lapse_and_a_hopeless_answer_stay_finite() -> None:
         parameters,
         shape_of(layout),
         np.zeros((3, 0)),
-        choices.queries,
+        choices.pairs,
         choices.stages,
         choices.n_options,
         np.zeros(layout.n_parameters),

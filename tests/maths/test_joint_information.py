@@ -95,7 +95,8 @@ def test_a_batch_larger_than_the_pool_is_the_pool(rng):
 
 
 def test_torch_gives_what_numpy_gives(rng):
-    torch = pytest.importorskip("torch")
+    import torch
+
     log_probs = random_log_probs(rng, 20, 30, 4)
     information = conditional_information(empty_joint(20), log_probs)
     in_torch = torch.tensor(log_probs)

@@ -8,7 +8,7 @@ import pytest
 from infonn.errors import DataError, InvalidQueryError
 from infonn.maths.responses import ResponseSettings
 from infonn.oracles.distances import DistanceOracle, mahalanobis_oracle, metric_root
-from infonn.queries import draw_queries
+from infonn.queries import all_queries, draw_queries
 
 
 def test_the_nearest_candidate_is_chosen(rng) -> None:
@@ -45,6 +45,14 @@ def test_a_metric_may_be_of_low_rank_but_not_negative(rng) -> None:
         metric_root(np.diag([1.0, -1.0]))
     with pytest.raises(DataError, match="symmetric"):
         metric_root(np.array([[1.0, 2.0], [0.0, 1.0]]))
+
+
+def test_the_odd_one_is_what_the_nearest_pair_leaves_out(rng) -> None:
+    points = rng.normal(size=(9, 2))
+    triples = all_queries(9, 2, "odd_one_out")
+    for triple, odd in zip(triples, DistanceOracle(points, "odd_one_out").answer(triples, rng)):
+        others = [np.linalg.norm(np.subtract(*points[np.delete(triple, k)])) for k in range(3)]
+        assert odd == np.argmin(others)
 
 
 @pytest.mark.parametrize("kind", ["nearest", "ranking"])

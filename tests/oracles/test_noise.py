@@ -6,7 +6,8 @@ import pytest
 from infonn.errors import InvalidQueryError
 from infonn.oracles.distances import DistanceOracle
 from infonn.oracles.noise import Corrupted
-from infonn.queries import draw_queries, orders
+from infonn.oracles.replay import Recorded, ReplayOracle
+from infonn.queries import Answers, all_queries, draw_queries, orders
 
 
 @pytest.fixture
@@ -19,19 +20,32 @@ def truth(rng):
     return rng.normal(size=(40, 3))
 
 
-@pytest.mark.parametrize("kind", ["nearest", "ranking"])
+@pytest.mark.parametrize("kind", ["nearest", "ranking", "odd_one_out"])
 def test_the_share_is_wrong_and_wrong_options_are_equally_likely(kind, queries, truth, rng) -> None:
+    if kind == "odd_one_out":
+        queries = all_queries(len(truth), 2, kind)
+        queries = rng.permuted(queries[rng.permutation(len(queries))[:4000]], axis=1)
     clean = DistanceOracle(truth, kind)
     right = clean.answer(queries, rng)
     given = Corrupted(clean, 0.25, seed=5, kind=kind).answer(queries, rng)
     wrong = given != right
     error = np.sqrt(0.25 * 0.75 / len(queries))
     assert abs(wrong.mean() - 0.25) < 4.5 * error  # false alarm below 1e-5
-    n_options = 3 if kind == "nearest" else 6
+    n_options = 6 if kind == "ranking" else 3
     steps = np.bincount((given - right)[wrong] % n_options, minlength=n_options)
     assert steps[0] == 0
     expected = wrong.sum() / (n_options - 1)
     assert (np.abs(steps[1:] - expected) < 5 * np.sqrt(expected)).all()
+
+
+def test_the_order_of_three_changes_no_odd_one(truth, rng) -> None:
+    triples = rng.permuted(all_queries(12, 2, "odd_one_out"), axis=1)
+    exact = DistanceOracle(truth, "odd_one_out")
+    recorded = Recorded(Answers(triples, exact.answer(triples, rng), "odd_one_out"))
+    for oracle in (exact, Corrupted(exact, 0.5, seed=1, kind="odd_one_out"), ReplayOracle(recorded)):
+        turned = triples[:, [2, 0, 1]]
+        said, again = (q[np.arange(len(q)), oracle.answer(q, rng)] for q in (triples, turned))
+        np.testing.assert_array_equal(said, again)
 
 
 @pytest.mark.parametrize("kind", ["nearest", "ranking"])

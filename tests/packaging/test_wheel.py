@@ -1,10 +1,11 @@
-"""The built wheel is whole: installed in an empty environment, outside the repository, the command works."""
+"""What is built is whole: installed in an empty environment, outside the repository, the command works."""
 
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -24,15 +25,31 @@ print(len(food73().names))
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    """Built from a copy, so that the repository stays as it is."""
-    source, built = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("built")
+def source(tmp_path_factory) -> Path:
+    """A copy to build from, so that the repository stays as it is."""
+    source = tmp_path_factory.mktemp("source")
     ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
     shutil.copytree(ROOT / "src", source / "src", ignore=ignored)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
+    return source
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory) -> Path:
+    built = tmp_path_factory.mktemp("built")
     pip(sys.executable, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", built, source)
     (found,) = built.glob("infonn-*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def sdist(source: Path, tmp_path_factory) -> Path:
+    built = tmp_path_factory.mktemp("sdist")
+    code = f"from setuptools import build_meta; print(build_meta.build_sdist({str(built)!r}))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (found,) = built.glob("infonn-*.tar.gz")
     return found
 
 
@@ -60,11 +77,24 @@ def check_it_works(binaries: Path, folder: Path) -> None:
     assert "Written" in run(binaries / "infonn", "report", "--results", folder, "--out", folder / "page", folder=folder)
 
 
+def files_of_the_package() -> list[str]:
+    ours = [path for path in (ROOT / "src" / "infonn").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    return [path.relative_to(ROOT / "src").as_posix() for path in ours]
+
+
 def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    ours = [path for path in (ROOT / "src" / "infonn").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
-    missing = [path for path in ours if path.relative_to(ROOT / "src").as_posix() not in names]
-    assert not missing
+    assert not [path for path in files_of_the_package() if path not in names]
+
+
+def test_the_sdist_builds_the_same_wheel(sdist: Path, wheel: Path, tmp_path: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"LICENSE", "README.md", "pyproject.toml"} <= names
+    assert not [path for path in files_of_the_package() if f"src/{path}" not in names]
+    pip(sys.executable, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path, sdist)
+    (again,) = tmp_path.glob("infonn-*.whl")
+    assert set(zipfile.ZipFile(again).namelist()) == set(zipfile.ZipFile(wheel).namelist())
 
 
 def test_the_wheel_works_outside_the_repository(wheel: Path, tmp_path: Path) -> None:
@@ -78,11 +108,28 @@ def test_the_wheel_works_outside_the_repository(wheel: Path, tmp_path: Path) -> 
     check_it_works(binaries, tmp_path / "elsewhere")
 
 
+def pythons() -> dict[str, str]:
+    """Every Python from 3.11 on that this machine has: version -> command."""
+    found = {}
+    for name in (f"3.{minor}" for minor in range(11, 20)):
+        kept = sorted(Path.home().glob(f".pyenv/versions/{name}.*/bin/python{name}"))
+        for command in filter(None, [shutil.which(f"python{name}"), *map(str, kept)]):
+            if not subprocess.run([command, "-c", "import venv, ensurepip"], capture_output=True).returncode:
+                found[name] = command
+    return found or {f"{sys.version_info[0]}.{sys.version_info[1]}": sys.executable}
+
+
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_the_wheel_installs_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("python", pythons().items(), ids=lambda found: found[0])
+def test_it_installs_in_an_empty_environment_of_every_python(python, wheel: Path, tmp_path: Path) -> None:
+    """With the versions of constraints.txt in the Python they are for, the newest elsewhere; the doctor agrees."""
+    version, command = python
+    subprocess.run([command, "-m", "venv", tmp_path / "venv"], check=True)
     binaries = tmp_path / "venv" / "bin"
-    pip(binaries / "python", "install", "--quiet", "--constraint", ROOT / "constraints.txt", wheel)
+    pinned = ["--constraint", ROOT / "constraints.txt"] if version == "3.11" else []
+    pip(binaries / "python", "install", "--quiet", *pinned, wheel)
     (tmp_path / "elsewhere").mkdir()
     check_it_works(binaries, tmp_path / "elsewhere")
+    assert f"Python {version}." in run(binaries / "infonn", "--version", folder=tmp_path / "elsewhere")
+    assert "Everything is in place." in run(binaries / "infonn", "doctor", folder=tmp_path / "elsewhere")

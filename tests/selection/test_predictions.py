@@ -5,13 +5,15 @@ import pytest
 
 from infonn.beliefs import Belief
 from infonn.contracts.loop import Situation
-from infonn.errors import NeedsDrawsError
+from infonn.errors import InvalidQueryError, NeedsDrawsError
 from infonn.maths.distances import pairwise_distances
 from infonn.maths.information import mutual_information
 from infonn.maths.responses import ResponseSettings
 from infonn.queries import draw_queries, no_answers, stack_queries
 from infonn.selection import predictions
 from infonn.selection.predictions import BeliefDraws, BestDraws, DistanceNoise, EmbeddingNoise
+from infonn.selection.strategies import info_ranking
+from infonn.selection.triplet_batches import batch_euclidean, random_triplets
 
 RESPONSE = ResponseSettings(0.7, 1.5, 0.1)
 
@@ -40,6 +42,26 @@ def test_the_fused_score_is_that_of_the_log_probs(predictor, kind, situation, rn
 
 
 @pytest.mark.parametrize("predictor", PREDICTORS)
+def test_three_of_which_one_is_odd_may_stand_in_any_order(predictor, situation, rng):
+    triples = draw_queries(30, 15, 2, rng)
+    odd = Situation(triples, situation.belief, no_answers(2, "odd_one_out"))
+    predict = predictor(odd, rng)
+    log_probs = predict(triples)
+    assert log_probs.shape[1:] == (30, 3)
+    np.testing.assert_allclose(np.exp(log_probs).sum(axis=-1), 1)
+    turned = triples[:, [2, 0, 1]]
+    np.testing.assert_allclose(predict(turned), log_probs[..., [2, 0, 1]], atol=1e-12)
+    np.testing.assert_allclose(predict.information(turned), mutual_information(log_probs), atol=1e-12)
+
+
+@pytest.mark.parametrize("strategy", [info_ranking(), random_triplets(), batch_euclidean()])
+def test_strategies_that_need_a_reference_refuse_an_odd_one(strategy, situation, rng):
+    odd = Situation(draw_queries(30, 15, 2, rng), situation.belief, no_answers(2, "odd_one_out"))
+    with pytest.raises(InvalidQueryError, match="odd one of three. Use"):
+        strategy.select(odd, 3, rng)
+
+
+@pytest.mark.parametrize("predictor", PREDICTORS)
 def test_candidates_may_stand_in_any_order(predictor, situation, rng):
     predict = predictor(situation, rng)
     queries = situation.pool[:30]
@@ -52,7 +74,8 @@ def test_candidates_may_stand_in_any_order(predictor, situation, rng):
 
 @pytest.mark.parametrize("predictor", PREDICTORS)
 def test_torch_embeddings_are_predicted_in_torch(predictor, situation):
-    torch = pytest.importorskip("torch")
+    import torch
+
     belief = situation.belief
     moved = Belief(torch.as_tensor(belief.embedding), torch.as_tensor(belief.draws), response=RESPONSE)
     here = predictor(situation, np.random.default_rng(1))

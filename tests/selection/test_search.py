@@ -42,13 +42,15 @@ def any_but(asked):
     return partial(not_among, asked=asked, kind="nearest")
 
 
-@pytest.mark.parametrize("n_candidates, kind", [(2, "nearest"), (3, "nearest"), (6, "nearest"), (3, "ranking")])
+@pytest.mark.parametrize(
+    "n_candidates, kind", [(2, "nearest"), (3, "nearest"), (6, "nearest"), (3, "ranking"), (2, "odd_one_out")]
+)
 def test_what_is_found_can_be_asked_and_is_new(n_candidates, kind, belief, rng):
     pool = draw_queries(60, N_ITEMS, n_candidates, rng)
     found, scores, situation = search(belief, pool, kind)
     check_queries(found, N_ITEMS)
-    assert len(np.unique(question_keys(found, "nearest"))) == len(found) > 0
-    assert not_among(found, pool, "nearest").all()
+    assert len(np.unique(question_keys(found, kind))) == len(found) > 0
+    assert not_among(found, pool, kind).all()
     assert situation.predict.information(found).max() > scores.max()
 
 

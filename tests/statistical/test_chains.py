@@ -3,6 +3,7 @@ with chance 7e-6, and the seeds are fixed."""
 
 import numba
 import numpy as np
+import pytest
 
 from infonn.learners.posterior.chains import Target, follow, fresh, split_r_hat
 from infonn.learners.posterior.gibbs import divided_anew
@@ -23,18 +24,20 @@ def target() -> Target:
     return Target(LAYOUT, np.zeros((3, 0)), mean, sd)
 
 
-def answers() -> Answers:
+def answers(kind: str = "nearest") -> Answers:
     queries = np.array([[0, 1, 2], [0, 1, 2], [1, 0, 2], [2, 0, 1], [0, 1, 2]], np.int32)
-    return Answers(queries, np.array([0, 0, 0, 1, 0], np.int32))
+    return Answers(queries, np.array([0, 0, 0, 1, 0], np.int32), kind)
 
 
-def test_chains_meet_the_posterior_that_quadrature_gives() -> None:
-    given = answers()
+@pytest.mark.parametrize("kind", ["nearest", "odd_one_out"])
+def test_chains_meet_the_posterior_that_quadrature_gives(kind: str) -> None:
+    given = answers(kind)
     axis = np.linspace(-5, 5, 101)
     grid = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
     log_density = -0.5 * (grid**2).sum(axis=1)
     for query, response in zip(given.queries, given.responses):
-        squared = (grid[:, query[1:]] - grid[:, query[:1]]) ** 2
+        others = {"nearest": (query[1:], query[:1]), "odd_one_out": (query[[1, 0, 0]], query[[2, 2, 1]])}[kind]
+        squared = (grid[:, others[0]] - grid[:, others[1]]) ** 2
         log_density += nearest_log_probs(squared, SETTINGS)[:, response]
     weights = np.exp(log_density - log_density.max())
     weights /= weights.sum()

@@ -92,6 +92,43 @@ def test_point_1_a_database_in_use_is_not_replaced(tmp_path) -> None:
     assert names(url) == ["one"]
 
 
+def test_point_1_a_server_that_starts_during_a_restore_keeps_its_database(tmp_path, monkeypatch) -> None:
+    """What it acknowledges meanwhile must not go into a database that nobody opens again."""
+    url, copy, processes, replace = f"sqlite:///{tmp_path}/study.db", tmp_path / "copy.db", [], os.replace
+    kill(writer(url, "one"))
+    backup(url, copy)
+    kill(writer(url, "two"))
+
+    def start_then_replace(*given) -> None:
+        if not processes:
+            processes.append(writer(url, "acknowledged"))
+        replace(*given)
+
+    monkeypatch.setattr(os, "replace", start_then_replace)
+    with pytest.raises(StorageError, match=r"study\.db is in use. Stop the server"):
+        restore(url, copy)
+    assert names(url) == ["one", "two", "acknowledged"]
+    kill(processes[0])
+    assert names(url) == ["one", "two", "acknowledged"]
+    assert not list(tmp_path.glob("*.replaced-*"))
+    restore(url, copy)
+    assert names(url) == ["one"]
+
+
+def test_point_1_a_link_to_a_database_stays_one(tmp_path) -> None:
+    """The journal lies beside the database, not beside the link."""
+    (tmp_path / "disk").mkdir()
+    link, copy = tmp_path / "study.db", tmp_path / "copy.db"
+    link.symlink_to(tmp_path / "disk" / "study.db")
+    url = f"sqlite:///{link}"
+    kill(writer(url, "one"))
+    backup(url, copy)
+    kill(writer(url, "two"))
+    restore(url, copy)
+    assert link.is_symlink()
+    assert names(url) == names(f"sqlite:///{tmp_path}/disk/study.db") == ["one"]
+
+
 def damage(path: Path) -> None:
     with path.open("r+b") as file:
         file.seek(5 * 4096)

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+import stat
 from pathlib import Path
 
 import pytest
@@ -84,13 +85,13 @@ def test_a_landed_database_goes_there_and_back_with_every_answer(database_url, t
                     connection.execute(sa.insert(table), found)
     kept.close()
     counts = []
-    for version in ("0002", "0001", "0002"):
+    for version in ("0002", schema.HEAD, "0002", "0001", schema.HEAD):
         migrate(database, version)
         assert database.version() == version
         with database.write_as_is() as connection:
             counted = {name: f'SELECT count(*) FROM "{name}"' for name in ("answers", "questions", "leases", "studies")}
             counts.append({name: connection.scalar(sa.text(command)) for name, command in counted.items()})
-    assert counts[0] == counts[1] == counts[2]
+    assert all(counted == counts[0] for counted in counts)
     assert counts[0]["answers"] == 13
     assert differences(database) == []
     database.close()
@@ -150,22 +151,32 @@ def test_a_file_that_is_no_database_is_explained(tmp_path) -> None:
         open_storage(f"sqlite:///{path}")
 
 
-def test_a_database_of_another_program_never_gets_our_tables(tmp_path) -> None:
+@pytest.mark.parametrize(
+    "made_by",
+    [
+        "CREATE TABLE photos (name); CREATE TABLE alembic_version (version_num)",
+        "CREATE VIEW photos AS SELECT 1",
+        "PRAGMA application_id = 252006673",
+    ],
+)
+def test_low_a_database_of_another_program_never_gets_our_tables(tmp_path, made_by) -> None:
     path = tmp_path / "photos.db"
     foreign = sqlite3.connect(path)
-    foreign.execute("CREATE TABLE photos (name)")
-    foreign.execute("CREATE TABLE alembic_version (version_num)")
+    foreign.executescript(made_by)
     foreign.commit()
     foreign.close()
+    path.chmod(0o644)
     before = path.read_bytes()
     for call in (open_storage, upgrade):
-        with pytest.raises(StorageError, match=r"photos\.db is a database of another program .*photos"):
+        with pytest.raises(StorageError, match=r"photos\.db is a database of another program"):
             call(f"sqlite:///{path}")
     assert path.read_bytes() == before
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    assert list(tmp_path.iterdir()) == [path]
 
 
-def test_reading_a_storage_that_is_not_there_makes_no_file(tmp_path) -> None:
-    storage = open_storage(f"sqlite:///{tmp_path}/mistyped.db")
+def test_low_reading_a_storage_that_is_not_there_makes_no_file(tmp_path) -> None:
+    storage = open_storage(f"sqlite:///{tmp_path}/mistyped/folder/study.db")
     assert storage.studies() == []
     with pytest.raises(StudyError, match='There is no study "s". Known studies: none.'):
         storage.answers("s")

@@ -7,14 +7,16 @@ import socket
 import threading
 import time
 import zipfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
 import uvicorn
+from fastapi import HTTPException
 
 from infonn.specs.build import open_live_storage
 from infonn.web.connections import guarded_protocol
+from infonn.web.incoming import parse_json
 from infonn.web.server import Limits
 
 from .conftest import ITEMS, Site
@@ -56,7 +58,7 @@ def raw(port: int, data: bytes, seconds: float = 10.0) -> bytes:
 # --- 2: times of replies ---------------------------------------------------------------------------
 
 
-def test_2_random_paths_leave_nothing_behind(site) -> None:
+def test_point_2_random_paths_leave_nothing_behind(site) -> None:
     key = site.study()
     for number in range(200):
         site.client.post(f"/api/p/{key}/path-{number}", json={})
@@ -65,7 +67,7 @@ def test_2_random_paths_leave_nothing_behind(site) -> None:
     assert set(site.get("/api/server")["requests"]) <= {"session", "answers", "undo", "questions"}
 
 
-def test_2_a_limit_remembers_no_more_clients_than_it_may() -> None:
+def test_point_2_a_limit_remembers_no_more_clients_than_it_may() -> None:
     from infonn.web.security import RateLimit
 
     limit = RateLimit(1.0, burst=2, most_clients=100)
@@ -77,7 +79,7 @@ def test_2_a_limit_remembers_no_more_clients_than_it_may() -> None:
 # --- 3: bodies -------------------------------------------------------------------------------------
 
 
-def test_3_a_stranger_is_refused_before_the_body_is_read(site) -> None:
+def test_point_3_a_stranger_is_refused_before_the_body_is_read(site) -> None:
     read = []
 
     def body():
@@ -104,7 +106,7 @@ def test_3_a_stranger_is_refused_before_the_body_is_read(site) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/login", "/api/p/KEY/session", "/api/logout"])
-def test_3_what_everybody_may_send_is_small(site, path) -> None:
+def test_point_3_what_everybody_may_send_is_small(site, path) -> None:
     path = path.replace("KEY", site.study())
     headers = {"content-type": "application/json"}
     assert site.client.post(path, content=b"[]," * 400_000, headers=headers).status_code in (401, 413)
@@ -112,7 +114,7 @@ def test_3_what_everybody_may_send_is_small(site, path) -> None:
     assert site.client.post(path, content=chunks, headers=headers).status_code in (401, 413)
 
 
-def test_3_large_bodies_are_parsed_off_the_event_loop(site, monkeypatch) -> None:
+def test_point_3_large_bodies_are_parsed_off_the_event_loop(site, monkeypatch) -> None:
     from infonn.web import incoming
 
     threads = []
@@ -125,7 +127,24 @@ def test_3_large_bodies_are_parsed_off_the_event_loop(site, monkeypatch) -> None
     assert "AnyIO worker" in threads[0].name
 
 
-def test_3_unfinished_requests_end_in_time() -> None:
+SLOW_TO_READ = {
+    "digits": b"[" + b",".join([b"1" * 299] * 28_000) + b"]",
+    "backslashes": b'["' + b"\\\\" * (4 << 20) + b'"]',
+    "half a NUL": b'["' + b"\\u000" * (8 << 17) + b'"]',
+    "powers": b"[" + b",".join([b"1e10"] * (8 << 17)) + b"]",
+}
+
+
+@pytest.mark.parametrize("kind", SLOW_TO_READ)
+def test_point_3_a_body_is_parsed_in_time_that_grows_with_its_length(kind) -> None:
+    """8 MiB of 299-digit numbers took ten seconds, in which nobody else was served."""
+    started = time.process_time()
+    with suppress(HTTPException):
+        parse_json(SLOW_TO_READ[kind])
+    assert time.process_time() - started < 4  # it takes a tenth of that
+
+
+def test_point_3_unfinished_requests_end_in_time() -> None:
     site = Site()
     with running(site, head_s=0.5) as port:
         many = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]
@@ -137,7 +156,7 @@ def test_3_unfinished_requests_end_in_time() -> None:
             connection.close()
 
 
-def test_3_headers_without_end_are_cut_off(site) -> None:
+def test_point_3_headers_without_end_are_cut_off(site) -> None:
     with running(site) as port:
         flood = b"GET /api/health HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * (4 << 20)
         started = time.monotonic()
@@ -149,7 +168,7 @@ def test_3_headers_without_end_are_cut_off(site) -> None:
             assert raw(port, long + long + long + last).count(b"HTTP/1.1 200") == 4
 
 
-def test_3_a_slow_body_ends_in_time() -> None:
+def test_point_3_a_slow_body_ends_in_time() -> None:
     site = Site(limits=Limits(per_session=0, per_client=0, logins_per_minute=0, body_s=0.5))
     with running(site) as port:
         head = b"POST /api/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"
@@ -158,7 +177,7 @@ def test_3_a_slow_body_ends_in_time() -> None:
         assert time.monotonic() - started < 5
 
 
-def test_3_one_address_holds_so_many_connections_and_no_more() -> None:
+def test_point_3_one_address_holds_so_many_connections_and_no_more() -> None:
     site = Site(limits=Limits(connections_per_client=20))
     with running(site) as port:
         many = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
@@ -182,7 +201,7 @@ def is_closed(connection: socket.socket) -> bool:
     return True
 
 
-def test_3_an_unfinished_upload_leaves_no_file() -> None:
+def test_point_3_an_unfinished_upload_leaves_no_file() -> None:
     site = Site(limits=Limits(per_session=0, per_client=0, logins_per_minute=0, upload_idle_s=0.5))
     head = (
         f"POST /api/studies/restore HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {site.token}\r\n"
@@ -221,7 +240,7 @@ def deleted_files() -> int:
 
 
 @pytest.mark.parametrize("text", NON_ASCII)
-def test_5_non_ascii_credentials_are_401(site, text) -> None:
+def test_point_5_non_ascii_credentials_are_401(site, text) -> None:
     key = site.study()
     sent = text.encode("latin-1", errors="ignore")
     with running(site) as port:
@@ -259,7 +278,7 @@ def database_site(database_url):
     storage.close()
 
 
-def test_9_what_no_database_holds_is_one_plain_4xx_on_both(database_site) -> None:
+def test_point_9_what_no_database_holds_is_one_plain_4xx_on_both(database_site) -> None:
     site = database_site
     key = site.study()
     person = site.person(key)
@@ -273,6 +292,7 @@ def test_9_what_no_database_holds_is_one_plain_4xx_on_both(database_site) -> Non
         reply = site.client.get(path, headers=person.headers if "/p/" in path else site.owner)
         assert reply.status_code in (401, 404, 303), (path, reply.status_code)
     assert site.client.post("/api/p/%00/session", json={}).status_code == 404
+    assert site.get("/api/acts", study="\0") == []
     for parameters in ({"a": "\0"}, {"PROLIFIC_PID": "x\0"}, {"\0": "x"}):
         assert site.client.post(f"/api/p/{key}/session", json={"parameters": parameters}).status_code == 422
     for change in ({"people": {"title": "\0"}}, {"budget": {"answers": 2**70}}):
@@ -298,7 +318,7 @@ GREEDY = [
 
 
 @pytest.mark.parametrize("tables", GREEDY, ids=str)
-def test_13_settings_beyond_what_a_worker_can_bear_are_refused_when_a_study_is_made(site, tables) -> None:
+def test_point_13_settings_beyond_what_a_worker_can_bear_are_refused_when_a_study_is_made(site, tables) -> None:
     body = {"study": {"name": "greedy"}, "items": ITEMS, **tables}
     reply = site.client.post("/api/studies", json=body, headers=site.owner)
     assert reply.status_code == 422, reply.text
@@ -451,6 +471,16 @@ def test_low_a_study_called_new_has_a_dashboard(site) -> None:
     assert page.status_code == 200
     assert '"name": "new"' in page.text
     assert site.client.get("/new").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/studies/", "/s/KEY/", "/api/studies/", "/s/KEY//", "/login/", "//other.example/"])
+def test_low_no_reply_leads_to_the_host_that_a_request_names(site, path) -> None:
+    key = site.study()
+    headers = {**site.owner, "host": "other.example"}
+    reply = site.client.get(path.replace("KEY", key), headers=headers, follow_redirects=False)
+    assert "other.example" not in reply.headers.get("location", "") + reply.text
+    if path.startswith("/s/"):
+        assert reply.status_code == 200  # a link copied with a slash too many
 
 
 def test_low_the_way_to_the_login_is_quoted(site) -> None:

@@ -20,7 +20,7 @@ def site_with_a_queue() -> tuple[Site, str]:
     return site, record.key
 
 
-def test_8_arrivals_without_answers_do_not_take_the_queue() -> None:
+def test_point_8_arrivals_without_answers_do_not_take_the_queue() -> None:
     site, key = site_with_a_queue()
     for _ in range(150):
         stranger = site.person(key)
@@ -36,7 +36,7 @@ def test_8_arrivals_without_answers_do_not_take_the_queue() -> None:
     assert site.storage.counts("s").fallback == 0
 
 
-def test_8_the_first_lease_is_short_and_the_next_as_long_as_the_study_says() -> None:
+def test_point_8_the_first_lease_is_short_and_the_next_as_long_as_the_study_says() -> None:
     site, key = site_with_a_queue()
     person = site.person(key)
     assert len(person.questions) == 3
@@ -48,7 +48,7 @@ def test_8_the_first_lease_is_short_and_the_next_as_long_as_the_study_says() -> 
     assert max(question.lease_until - question.asked_at for question in held) > 500
 
 
-def test_8_sixty_people_behind_one_address_answer_unhindered() -> None:
+def test_point_8_sixty_people_behind_one_address_answer_unhindered() -> None:
     site, key = site_with_a_queue()
     classroom = [site.person(key) for _ in range(60)]
     for _ in range(5):
@@ -59,7 +59,7 @@ def test_8_sixty_people_behind_one_address_answer_unhindered() -> None:
     assert [pupil.name for pupil in again] == [pupil.name for pupil in classroom]
 
 
-def test_8_places_of_newcomers_come_free_when_they_answer_or_their_lease_is_over() -> None:
+def test_point_8_places_of_newcomers_come_free_when_they_answer_or_their_lease_is_over() -> None:
     now = [0.0]
     newcomers = Newcomers(2, clock=lambda: now[0])
     serving = Serving(lease_s=600.0, at_random=0.1)

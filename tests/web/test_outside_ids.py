@@ -1,4 +1,4 @@
-"""Fourteen: knowing somebody's id on a crowd platform gives nothing of that person's."""
+"""Point 14: knowing somebody's id on a crowd platform gives nothing of that person's."""
 
 from urllib.parse import parse_qs, urlsplit
 
@@ -7,7 +7,7 @@ from .conftest import Site
 LINK = {"PROLIFIC_PID": "5f1", "STUDY_ID": "a"}
 
 
-def test_14_the_id_alone_lets_a_person_go_on_and_neither_see_nor_undo_earlier_answers(site: Site) -> None:
+def test_point_14_the_id_alone_lets_a_person_go_on_and_neither_see_nor_undo_earlier_answers(site: Site) -> None:
     key = site.study(people={"per_person": 4, "completion_code": "C0DE"})
     owner = site.person(key, parameters=LINK)
     first = owner.answer(1)["answer"]
@@ -23,7 +23,7 @@ def test_14_the_id_alone_lets_a_person_go_on_and_neither_see_nor_undo_earlier_an
     assert owner.post("undo", {"answer": first["id"]}).status_code == 200  # whoever gave it may
 
 
-def test_14_the_first_browser_keeps_its_answers_after_a_reload(site: Site) -> None:
+def test_point_14_the_first_browser_keeps_its_answers_after_a_reload(site: Site) -> None:
     key = site.study()
     owner = site.person(key, parameters=LINK)
     first = owner.answer(1)["answer"]
@@ -32,14 +32,14 @@ def test_14_the_first_browser_keeps_its_answers_after_a_reload(site: Site) -> No
     assert back.post("undo", {"answer": first["id"]}).status_code == 200
 
 
-def test_14_a_completion_code_is_not_told_to_whoever_knows_the_id(site: Site) -> None:
+def test_point_14_a_completion_code_is_not_told_to_whoever_knows_the_id(site: Site) -> None:
     key = site.study(people={"per_person": 1, "completion_code": "C0DE"})
     assert site.person(key, parameters=LINK).answer(1)["completion_code"] == "C0DE"
     stranger = site.person(key, parameters=LINK)
     assert (stranger.arrival["finished"], stranger.arrival["completion_code"]) == (True, None)
 
 
-def test_14_a_signed_link_is_proof(site: Site) -> None:
+def test_point_14_a_signed_link_is_proof(site: Site) -> None:
     key = site.study(people={"per_person": 2, "completion_code": "C0DE"})
     body = {"participants": ["anna@example.org", "b"]}
     made = site.client.post("/api/studies/s/links", json=body, headers=site.owner).json()["links"]

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from infonn.errors import DataError
+from infonn.formats.named import ANSWERS, READ, WRITTEN
 from infonn.live.transfer import put_study, restored
 from infonn.live.worker import Worker
 from infonn.specs.build import items_of
@@ -335,7 +336,35 @@ def test_a_full_study_goes_on_when_its_goal_is_raised(site) -> None:
 # --- export and import -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet", "salmon", "next", "cblearn"])
+@pytest.mark.parametrize("format", WRITTEN)
+def test_every_format_is_offered_on_the_page_and_written(site, format) -> None:
+    kind = ANSWERS[format].kinds[0]
+    answer_all(site, site.study(queries={"kind": kind}), 4)
+    reply = site.client.get(f"/api/studies/s/export?format={format}", headers=site.owner)
+    assert reply.status_code == 200
+    assert reply.content
+    site.client.post("/api/login", json={"token": site.owner["authorization"].removeprefix("Bearer ")})
+    assert f'"{format}":' in site.client.get("/studies/s").text
+
+
+def test_a_format_that_nobody_knows_is_one_sentence(site) -> None:
+    site.study()
+    reply = site.client.get("/api/studies/s/export?format=csw", headers=site.owner)
+    assert reply.status_code == 422
+    assert 'Format "csw" is unknown' in reply.json()["detail"]
+
+
+def test_a_format_that_cannot_hold_the_answers_is_not_offered(site) -> None:
+    site.study()
+    site.client.post("/api/login", json={"token": site.owner["authorization"].removeprefix("Bearer ")})
+    assert '"things":' not in site.client.get("/studies/s").text
+    answer_all(site, site.study("t"), 1)
+    reply = site.client.get("/api/studies/t/export?format=things", headers=site.owner)
+    assert reply.status_code == 422
+    assert "THINGS knows odd ones only" in reply.json()["detail"]
+
+
+@pytest.mark.parametrize("format", [n for n in READ if n in WRITTEN and "nearest" in ANSWERS[n].kinds])
 def test_what_is_exported_can_be_imported_elsewhere(site, format) -> None:
     answer_all(site, site.study(people={"hold_out": 0.0}), 8)
     data = site.client.get(f"/api/studies/s/export?format={format}", headers=site.owner).content
@@ -374,7 +403,8 @@ def test_labels_go_only_where_the_classes_are_the_same(site) -> None:
 
 
 def test_parquet_holds_the_same_rows(site) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow.parquet as parquet
+
     answer_all(site, site.study(), 5)
     data = site.client.get("/api/studies/s/export?format=parquet", headers=site.owner).content
     rows = parquet.read_table(io.BytesIO(data)).to_pylist()

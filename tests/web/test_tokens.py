@@ -149,7 +149,7 @@ def test_refused_acts_are_not_on_record(site) -> None:
     assert site.get("/api/acts") == []
 
 
-def test_12_settings_changed_at_the_same_time_are_all_kept(database_url) -> None:
+def test_point_12_settings_changed_at_the_same_time_are_all_kept(database_url) -> None:
     storage = open_live_storage(database_url)
     site = Site(storage)
     site.study()

@@ -21,12 +21,12 @@ from fastapi.responses import JSONResponse
 
 from infonn.arrays import FloatArray
 from infonn.beliefs import Belief
-from infonn.contracts.loop import Situation
 from infonn.datasets.images import pixel_features, read_pictures
 from infonn.datasets.items import ItemSet
 from infonn.errors import DataError, InfonnError
 from infonn.formats.label_studio import Choices, chosen_label, item_of, label_of, prediction, read_config
 from infonn.formats.labels import read_labels, write_table
+from infonn.loop import FIT, SELECT, Loop, live_rng
 from infonn.queries import Answers
 from infonn.selection.class_predictions import point_log_probs
 from infonn.specs.registry import CLASS_LEARNERS, CLASS_STRATEGIES, DEFAULT_LEARNERS, build_part
@@ -116,11 +116,10 @@ class Labelling:
         learner = build_part("Learner", CLASS_LEARNERS, DEFAULT_LEARNERS["labels", True], {}, context)
         several = len(set(known.values())) > 1
         strategy = build_part("Strategy", CLASS_STRATEGIES, self.strategy if several else "typicality", {}, context)
-        belief = learner.fit(answers, np.random.default_rng([self.seed, len(answers), 0]))
-        rng = np.random.default_rng([self.seed, len(answers), 1])
-        situation = Situation(task.propose(belief, answers, rng), belief, answers)
-        rows, utilities = strategy.select_with_scores(situation, CHOSEN_FIRST, rng)
-        scores = _places(situation.pool[:, 0], rows, utilities, len(self.items))
+        loop = Loop(task, learner, strategy, "label")
+        belief = loop.fit(answers, live_rng(self.seed, FIT, len(answers)))
+        pool, rows, utilities = loop.ranked(belief, answers, CHOSEN_FIRST, live_rng(self.seed, SELECT, len(answers)))
+        scores = _places(pool[:, 0], rows, utilities, len(self.items))
         return scores, _expected(belief, classes) if several else [None] * len(self.items)
 
 

@@ -20,8 +20,9 @@ from sklearn.exceptions import NotFittedError
 
 from infonn.arrays import FloatArray, IntArray, to_numpy
 from infonn.beliefs import Belief
-from infonn.contracts.loop import Learner, Situation, Strategy
+from infonn.contracts.loop import Allowed, Learner, Situation, Strategy
 from infonn.errors import DataError, StudyError, unknown_name
+from infonn.loop import Loop
 from infonn.queries import Answers, last_labels
 from infonn.selection.class_predictions import point_log_probs
 from infonn.specs.registry import CLASS_LEARNERS, CLASS_STRATEGIES, DEFAULT_LEARNERS, build_part
@@ -52,12 +53,22 @@ class QueryStrategyOf:
     def __post_init__(self) -> None:
         _class_at(self.path, "skactiveml.pool")  # a wrong name shows now
 
+    def choose(
+        self, situation: Situation, size: int, rng: Generator, allowed: Allowed | None = None
+    ) -> tuple[IntArray, FloatArray]:
+        """Distinct queries of the pool, best first, and their utilities; nothing is searched for beyond it."""
+        rows, scores = self._chosen(situation, size, rng)
+        return situation.pool[rows], scores[rows]
+
     def select(self, situation: Situation, size: int, rng: Generator) -> IntArray:
         """Distinct pool rows, best first."""
-        return self.select_with_scores(situation, size, rng)[0]
+        return self._chosen(situation, size, rng)[0]
 
     def select_with_scores(self, situation: Situation, size: int, rng: Generator) -> tuple[IntArray, FloatArray]:
         """The rows chosen, and the utility of every row of the pool at the first choice."""
+        return self._chosen(situation, size, rng)
+
+    def _chosen(self, situation: Situation, size: int, rng: Generator) -> tuple[IntArray, FloatArray]:
         if not len(situation.pool):
             return np.empty(0, np.int64), np.empty(0)
         points = np.ascontiguousarray(to_numpy(situation.belief.embedding), float)
@@ -239,10 +250,8 @@ class InfonnSampling(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
         queries = np.full((len(labelled), 1 + task.n_nearest), -1, np.int32)
         queries[:, 0] = labelled
         answers = Answers(queries, codes.astype(np.int32), "label")
-        belief = learner.fit(answers, rng)
-        pool = task.propose(belief, answers, rng)
-        pool = pool[np.isin(pool[:, 0], mapping)]
-        rows, scores = strategy.select_with_scores(Situation(pool, belief, answers), batch_size, rng)
+        loop = Loop(task, learner, strategy, "label")
+        pool, rows, scores = loop.ranked(loop.fit(answers, rng), answers, batch_size, rng, mapping)
         chosen = pool[rows, 0].astype(np.int64)
         return (chosen, _utilities(scores, pool[:, 0], chosen, len(X))) if return_utilities else chosen
 

@@ -137,7 +137,7 @@ def _identity(name: str, paths: Sequence[Path], size: int) -> dict[str, Any]:
 def _rows_done(beside: Path, identity: dict[str, Any], out: Path) -> int:
     if not (beside.is_file() and out.is_file()):
         return 0
-    kept = json.loads(beside.read_text())
+    kept = json.loads(beside.read_text(encoding="utf-8"))
     done = kept.pop("done", 0)
     return int(done) if kept == identity else 0
 

@@ -23,8 +23,10 @@ from infonn.errors import DataError
 from infonn.live.status import study_status
 from infonn.live.transfer import put_study
 from infonn.specs.build import items_of, open_live_storage
+from infonn.web.plotly import script_path
+from infonn.web.server import Limits
 
-_AT_ONCE = 8  # connections on which the stranger sends
+_AT_ONCE = 14  # connections on which the stranger sends
 _PAUSE_S = 0.05  # between two requests on one of them
 _UNFINISHED = 300  # requests left unfinished, all through the attack
 _MOST_REQUESTS = 20_000
@@ -42,7 +44,7 @@ def bench_attack(
         storage, port = open_live_storage(url), free_port()
         spec = {"study": {"name": "bench"}, "budget": {"answers": 10**9}, "learner": {"name": "mds"}}
         record = put_study(storage, spec, items_of([(f"item {i}", None) for i in range(60)]), [])
-        with server(url, port, folder, workers):
+        with server(url, port, folder, workers, at_once_per_client=Limits().at_once_per_client):
             wait_until_up(port)
             if workers:
                 wait_for_worker(storage, "bench")
@@ -99,7 +101,8 @@ def _another_address() -> tuple[str, int] | None:
 
 
 class Stranger:
-    """Somebody with the participants' link and no good in mind: large bodies, odd paths, arrivals, slow requests."""
+    """Somebody with the participants' link and no good in mind: large bodies, odd paths, arrivals, requests without
+    end or by the thousand, replies that nobody reads."""
 
     def __init__(self, host: str, port: int, key: str, seconds: float) -> None:
         if host not in LOOPBACK or not 0 < seconds <= MAX_SECONDS:
@@ -111,7 +114,12 @@ class Stranger:
     async def work(self) -> int:
         """Attack until the time is over; how many requests were sent."""
         lazy = [self._forever(self._leave_unfinished, 5.0) for _ in range(_UNFINISHED)]
-        ways = itertools.cycle((self._large_login, self._large_patch, self._odd_path, self._arrive, self._garbage))
+        ways = itertools.cycle(
+            (
+                *(self._large_login, self._large_patch, self._odd_path, self._arrive, self._garbage),
+                *(self._send_ahead, self._read_nothing),
+            )
+        )
         busy = [self._forever(way, _PAUSE_S) for _, way in zip(range(_AT_ONCE), ways)]
         await asyncio.gather(*lazy, *busy)
         return self.n_sent
@@ -138,6 +146,24 @@ class Stranger:
     async def _garbage(self) -> None:
         headers = f"authorization: Bearer {secrets.token_hex(20)}\r\ncookie: infonn_owner=\xff.\xff"
         await self._send("GET", "/api/studies", b"", headers)
+
+    async def _send_ahead(self) -> None:
+        """Thousands of requests in one packet."""
+        reader, writer = await self._connect()
+        writer.write(b"GET /s/x HTTP/1.1\r\nhost: x\r\n\r\n" * 5000)
+        try:
+            await reader.read(100)
+        finally:
+            writer.close()
+
+    async def _read_nothing(self) -> None:
+        """Ask for something large, and leave it to the server to keep it."""
+        _, writer = await self._connect()
+        writer.write(f"GET {script_path()} HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+        try:
+            await asyncio.sleep(5.0)
+        finally:
+            writer.close()
 
     async def _leave_unfinished(self) -> None:
         reader, writer = await self._connect()

@@ -13,7 +13,7 @@ from numpy.random import default_rng
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
-from infonn.bench.entries import Comparison
+from infonn.bench.entries import Comparison, Target
 from infonn.contracts.loop import Predictor, Situation
 from infonn.maths.responses import ResponseSettings
 from infonn.queries import all_queries, draw_queries, no_answers
@@ -52,6 +52,7 @@ def info_nn_default() -> Comparison:
         lambda: distances_one_by_one(embedding, part, 1000),
         len(part) / len(queries),
         errors,
+        (Target("ratio", 1500, at_least=True), Target("rmse", 0.0017)),
     )
 
 

@@ -74,9 +74,16 @@ class Process:
 
 
 def server(
-    storage: str, port: int, folder: Path, workers: int = 0, environment: dict[str, str] | None = None
+    storage: str,
+    port: int,
+    folder: Path,
+    workers: int = 0,
+    environment: dict[str, str] | None = None,
+    at_once_per_client: int = 0,
 ) -> Process:
+    """A server; a crowd on this machine has one address, so by default nothing limits how much comes from one."""
     words = ["serve", "--storage", storage, "--port", str(port), "--workers", str(workers)]
+    words += ["--limit", f"at_once_per_client={at_once_per_client}"]
     return Process(words, folder / "server.log", environment)
 
 

@@ -27,20 +27,25 @@ ENTRIES = {
     "label_ask": "infonn.bench.labels:label_ask",
     "label_ask_1m": "infonn.bench.labels:label_ask_1m",
     "batchbald": "infonn.bench.labels:batchbald",
+    "kernel_roofline": "infonn.bench.roofline:kernel_roofline",
+}
+LONG = {  # over 20 seconds each: run where they are named
+    "label_pool_10m": "infonn.bench.label_pool:label_pool_10m",
 }
 
 
 def check_names(names: Sequence[str]) -> list[str]:
-    """`names`, or where none is named all entries; an error for a name that no entry has."""
+    """`names`, or where none is named all entries but the long ones; an error for a name that no entry has."""
+    known = {**ENTRIES, **LONG}
     for name in names:
-        if name not in ENTRIES:
-            raise unknown_name("Benchmark", name, ENTRIES)
+        if name not in known:
+            raise unknown_name("Benchmark", name, known)
     return list(names) or list(ENTRIES)
 
 
 def run_entries(names: Sequence[str]) -> Iterator[Entry]:
     """Measure the named entries, one after the other."""
     for name in names:
-        module, function = ENTRIES[name].split(":")
+        module, function = {**ENTRIES, **LONG}[name].split(":")
         comparison: Comparison = getattr(import_module(module), function)()
         yield measure(name, comparison)

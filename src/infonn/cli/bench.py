@@ -56,6 +56,7 @@ def bench(
     for number in ("seconds", "baseline seconds", "ratio"):
         table.add_column(number, justify="right")
     table.add_column("also")
+    table.add_column("target")
     entries: list[Entry] = []
     wanted = check_names(names or [])
     with console.status("") as status:
@@ -70,6 +71,7 @@ def bench(
                 "" if entry.baseline_seconds is None else f"{entry.baseline_seconds:.3g}",
                 "" if entry.ratio is None else f"{entry.ratio:,.0f} x",
                 "\n".join(f"{key} {value:.3g}" for key, value in entry.extra.items()),
+                "\n".join(entry.told_targets()),
             )
             if json is not None:  # after each entry: an interrupted run keeps what it has
                 json.write_text(writer.dumps([each.as_dict() for each in entries], indent=1) + "\n")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from infonn.cli.engine import ENGINE, PROCESSES, SCHEDULER
+
 if TYPE_CHECKING:
     from pandas import DataFrame
 
@@ -33,7 +35,9 @@ def compare(
         float | None, typer.Option(help="Answers to this accuracy are counted. [default: where random ends]")
     ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same trials.", min=0)] = 0,
-    processes: Annotated[int, typer.Option(help="Split the trials over this many processes.", min=1)] = 1,
+    engine: ENGINE = None,
+    processes: PROCESSES = None,
+    scheduler: SCHEDULER = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder of the results. [default: runs/NAME of the study, then -compared]")
     ] = None,
@@ -62,12 +66,13 @@ def compare(
 
     from infonn.cli.progress import CurveBars
     from infonn.comparison import compare as run_comparison
+    from infonn.engines import open_engine
     from infonn.specs.settings import read_spec
 
     console = Console()
     tables = read_spec(spec)
     folder = out or Path("runs") / f"{tables['study']['name']}-compared"
-    with CurveBars(console) as bars:
+    with open_engine(engine, processes, scheduler) as opened, CurveBars(console) as bars:
         comparison = run_comparison(
             spec,
             strategies=_names(strategies),
@@ -76,7 +81,7 @@ def compare(
             answers=answers,
             batch=batch,
             seed=seed,
-            processes=processes,
+            engine=opened,
             folder=folder,
             restart=restart,
             report=bars.report,

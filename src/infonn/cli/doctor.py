@@ -149,6 +149,7 @@ def _extras() -> Iterator[tuple[str, str]]:
         ("deep", "torch"),
         ("postgres", "psycopg"),
         ("parquet", "pyarrow"),
+        ("maps", "umap-learn"),
         ("notebook", "ipywidgets"),
     ):
         found = _version(package)

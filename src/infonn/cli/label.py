@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from infonn.cli.engine import ENGINE, PROCESSES, SCHEDULER
+
 if TYPE_CHECKING:
     from infonn.arrays import IntArray
     from infonn.datasets.items import ItemSet
@@ -60,16 +62,22 @@ def label(
     ] = 0.2,
     seed: Annotated[int, typer.Option(help="Same seed and labels, same choice.", min=0)] = 0,
     also: Annotated[list[Extra] | None, typer.Option(help="Write besides: parquet, model, folders.")] = None,
+    engine: ENGINE = None,
+    processes: PROCESSES = None,
+    scheduler: SCHEDULER = None,
     out: Annotated[Path, typer.Option(help="Folder for what is written.")] = Path("labelling"),
 ) -> None:
     """Label as few items as possible: choose, read the labels back, train, predict the rest.
 
     The items to label are written to next.csv, beside a sheet of pictures. Fill in the column `label` and run the
     same command again. Everything is kept in study.db, a study that `infonn serve` can show to others as well.
+    Millions of items are scored by several processes or a Dask cluster where --engine says so; workers read the file
+    of features themselves.
     """
     from rich.console import Console
 
     from infonn.datasets.items import load_items
+    from infonn.engines import open_engine
     from infonn.live.label_fits import fit_labels
     from infonn.tasks.labels import check_classes
 
@@ -85,7 +93,8 @@ def label(
         job.note_round(fitted)
     _say_labels(console, fitted)
     _say_accuracy(console, job.study, fitted)
-    chosen = job.choose(fitted, next, hold_out)
+    with open_engine(engine, processes, scheduler) as opened:
+        chosen = job.choose(fitted, next, hold_out, opened.map)
     job.write(fitted, chosen, also or [])
     _say_next(console, job, chosen, fitted, next)
 
@@ -241,7 +250,7 @@ class _Job:
 
     # --- choice ----------------------------------------------------------------------------------------
 
-    def choose(self, fitted: LabelFit, size: int, share: float) -> list[Question]:
+    def choose(self, fitted: LabelFit, size: int, share: float, map: Any) -> list[Question]:
         """Hold-out items that are due, drawn at random, then those that the strategy chooses."""
         import numpy as np
 
@@ -267,7 +276,8 @@ class _Job:
         held = waiting[:due]
         queries: IntArray = np.empty((0, 1), np.int32)
         if size > len(held):
-            queries, _ = self._loop(fitted).choose(self._belief(fitted), fitted.train, asked, size - len(held), rng)
+            belief, loop = self._belief(fitted), self._loop(fitted)
+            queries, _ = loop.choose(belief, fitted.train, asked, size - len(held), rng, map)
         examples = self.study.task.examples(fitted.belief, fitted.learned)
         chosen = [
             self.study.make_question(query, self.study.strategy_name, rng, prefix=f"{query[0]}-", examples=examples)

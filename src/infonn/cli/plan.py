@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from infonn.cli.engine import ENGINE, PROCESSES, SCHEDULER
 
 
 def register(app: typer.Typer) -> None:
@@ -22,11 +26,18 @@ def plan(
     trials: Annotated[int, typer.Option(help="How many studies to simulate, if time allows.", min=1)] = 20,
     seconds: Annotated[float, typer.Option(help="Start no further simulated study after so many seconds.")] = 45.0,
     seed: Annotated[int, typer.Option(help="Same seed, same studies.", min=0)] = 0,
+    engine: ENGINE = None,
+    processes: PROCESSES = None,
+    scheduler: SCHEDULER = None,
     out: Annotated[Path, typer.Option(help="Folder for the plot and the numbers.")] = Path("runs/plan"),
 ) -> None:
-    """Simulate a study before you collect: how many answers until the embedding is good enough?"""
+    """Simulate a study before you collect: how many answers until the embedding is good enough?
+
+    Simulated studies are kept as they finish: the same command goes on from those that are there.
+    """
     from rich.console import Console
 
+    from infonn.engines import open_engine
     from infonn.experiments.curve_file import write_json
     from infonn.experiments.planning import (
         ACTIVE,
@@ -37,6 +48,7 @@ def plan(
         counts_of,
         estimate,
         gain_at,
+        open_studies,
         plan_paces,
         run_plan,
         saving,
@@ -47,7 +59,9 @@ def plan(
 
     console = Console()
     wanted = Wanted(items, dims, candidates, noise, target, seed)
-    curves = _watched(console, wanted, trials, seconds, run_plan)
+    say = lambda text: console.print(text, markup=False)  # noqa: E731
+    with open_engine(engine, processes, scheduler) as opened, _watched(console, trials) as report:
+        curves = run_plan(wanted, trials, seconds, report, opened, open_studies(out, wanted, say))
     counts = {name: counts_of(curves, name, target) for name in (ACTIVE, RANDOM)}
     estimates = {name: estimate(values) for name, values in counts.items()}
     ratio = saving(counts[ACTIVE], counts[RANDOM])
@@ -89,17 +103,14 @@ def plan(
     console.print(f"Learner {curves[0].learner}. Plot: [bold]{written[1]}[/bold]; numbers: {out / 'plan.json'}.")
 
 
-def _watched(console: Any, wanted: Any, trials: int, seconds: float, run: Any) -> Any:
+@contextmanager
+def _watched(console: Any, trials: int) -> Iterator[Callable[[int, int, int], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, TextColumn("{task.fields[now]}"), console=console, transient=True) as progress:
         task = progress.add_task("simulated studies", total=trials, now="")
-
-        def report(trial: int, trials: int, answers: int) -> None:
-            progress.update(task, completed=trial, now=f"{answers} answers")
-
-        return run(wanted, trials, seconds, report)
+        yield lambda done, _, answers: progress.update(task, completed=done, now=f"{answers} answers")
 
 
 def _show(console: Any, wanted: Any, estimates: Any, n_trials: int) -> None:

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from infonn.cli.engine import ENGINE, PROCESSES, SCHEDULER
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -21,14 +23,17 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="Seed of the first trial's stream.", min=0)] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda, for learners that use torch.")] = "cpu",
     out: Annotated[Path | None, typer.Option(help="Folder for results; runs/NAME by default (for all: runs).")] = None,
-    processes: Annotated[
-        int,
-        typer.Option(help="Split the trials over so many processes; on a GPU they share it by CUDA MPS.", min=1),
-    ] = 1,
+    engine: ENGINE = None,
+    processes: PROCESSES = None,
+    scheduler: SCHEDULER = None,
     restart: Annotated[bool, typer.Option("--restart", help="Forget an earlier run in the folder.")] = False,
     show: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
 ) -> None:
-    """Run an experiment. An interrupted run goes on where it stopped; a finished one is only written up again."""
+    """Run an experiment. An interrupted run goes on where it stopped; a finished one is only written up again.
+
+    Trials are split over processes or over a Dask cluster where --engine says so; processes on one GPU share it by CUDA
+    MPS. Where they ran changes no curve.
+    """
     from rich.console import Console
 
     console = Console()
@@ -37,13 +42,14 @@ def reproduce(
         return
 
     from infonn.cli.progress import CurveBars
+    from infonn.engines import open_engine
     from infonn.experiments.sweep import run_experiment
     from infonn.experiments.table import EXPERIMENTS, experiment_named
 
     def run(one: str, folder: Path, place: str = "") -> None:
         experiment = experiment_named(one)
         console.print(f"[bold]{place}{experiment.title}[/bold]  ({experiment.where})")
-        with CurveBars(console) as bars:
+        with open_engine(engine, processes, scheduler) as opened, CurveBars(console) as bars:
             results = run_experiment(
                 experiment,
                 preset,
@@ -51,7 +57,7 @@ def reproduce(
                 seed=seed,
                 device=device,
                 folder=folder,
-                processes=processes,
+                engine=opened,
                 restart=restart,
                 report=bars.report,
                 say=console.print,

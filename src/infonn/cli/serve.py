@@ -40,8 +40,10 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)] = 8000,
     workers: Annotated[int, typer.Option(help="Processes that fit models; 0 where others run.", min=0, max=64)] = 1,
-    public_url: Annotated[str, typer.Option(help="How people reach this server, for the links.")] = "",
-    proxy: Annotated[bool, typer.Option(help="Trust the client addresses a reverse proxy reports.")] = False,
+    public_url: Annotated[
+        str, typer.Option("--url", "--public-url", help="How people reach this server, for the links.")
+    ] = "",
+    proxy: Annotated[bool, typer.Option(help="Trust what a reverse proxy says: client addresses, our name.")] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Two ready studies to look at, kept until you stop.")] = False,
     simulate: Annotated[int, typer.Option(help="Simulated people who answer the demo.", min=0, max=1000)] = 0,
     config: Annotated[Path | None, typer.Option(help="A serve.toml; what is said here comes before it.")] = None,
@@ -93,6 +95,7 @@ def _serve(options: Options) -> None:
     import uvicorn
 
     from infonn.errors import InfonnError
+    from infonn.live.addresses import SETTING, public_url
     from infonn.live.secrets import session_secret
     from infonn.specs.build import open_live_storage
     from infonn.web.app import create_app
@@ -114,9 +117,11 @@ def _serve(options: Options) -> None:
             f"Cannot serve at {host}, port {options.port}: {reason}. --port 0 takes a free one."
         ) from error
     port = listener.getsockname()[1] if listener is not None else options.port
-    url = options.public_url or f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
+    url, warning = public_url(options.public_url, host, port)
+    ask_proxy = options.proxy and not options.public_url
+    opened.setting(SETTING, url)
     token = first_owner_token(opened)
-    app = create_app(opened, url, options.limits, secret)
+    app = create_app(opened, url, options.limits, secret, None if ask_proxy else warning, ask_proxy)
     demos = []
     if options.demo:
         from infonn.web.demo import Crowd, add_demos
@@ -130,6 +135,8 @@ def _serve(options: Options) -> None:
     beside.in_thread(partial(_forget_expired, opened))
     links = [(record.name, f"{url}/s/{record.key}") for record in opened.studies() if not record.archived]
     _welcome(url, storage, token, links)
+    if links and warning and not ask_proxy:
+        typer.secho(warning, fg="yellow", err=True)
     # Behind a proxy all connections have its address, and it is the proxy that has to count them.
     limits = dataclasses.replace(options.limits, connections_per_client=0) if options.proxy else options.limits
     config = uvicorn.Config(

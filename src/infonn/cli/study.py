@@ -6,20 +6,36 @@ import getpass
 import json
 import sys
 import time
+from datetime import date
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from infonn.cli.serve import PANEL, STORAGE, Storage
+from infonn.formats.named import ANSWERS, READ, WRITTEN, format_of_file
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from infonn.contracts.storage import LiveStorage
+    from infonn.records import StudyRecord
 
 study_app = typer.Typer(no_args_is_help=True, help="Create, look at, export and import studies that people answer.")
 storage_app = typer.Typer(no_args_is_help=True, help="Upgrade, back up or restore a storage; its secret and its log.")
 token_app = typer.Typer(no_args_is_help=True, help="Keys to the owners' pages: for each person one, with a role.")
+
+
+ExportFormat = StrEnum("ExportFormat", [*WRITTEN, "embedding", "bundle"])  # type: ignore[misc]
+ImportFormat = StrEnum("ImportFormat", [*READ, "bundle"])  # type: ignore[misc]
+CSV = ExportFormat("csv")
+
+
+class QuestionKind(StrEnum):
+    nearest = "nearest"
+    ranking = "ranking"
+    odd_one_out = "odd_one_out"
 
 
 class Role(StrEnum):
@@ -27,34 +43,8 @@ class Role(StrEnum):
     reader = "reader"
 
 
-class ExportFormat(StrEnum):
-    csv = "csv"
-    jsonl = "jsonl"
-    parquet = "parquet"
-    salmon = "salmon"
-    next = "next"
-    cblearn = "cblearn"
-    embedding = "embedding"
-    bundle = "bundle"
-    labels = "labels"
-    predictions = "predictions"
-    predictions_parquet = "predictions_parquet"
-    model = "model"
-    folders = "folders"
-
-
 _OF_LABELS = ("labels", "predictions", "predictions_parquet", "model", "folders")
-_NO_TEXT = ("parquet", "cblearn", "bundle", "predictions_parquet", "model", "folders")
-
-
-class ImportFormat(StrEnum):
-    csv = "csv"
-    jsonl = "jsonl"
-    parquet = "parquet"
-    salmon = "salmon"
-    next = "next"
-    cblearn = "cblearn"
-    bundle = "bundle"
+_NO_TEXT = ("bundle", "predictions_parquet", "model", "folders")
 
 
 def register(app: typer.Typer) -> None:
@@ -96,6 +86,9 @@ def create(
     name: Annotated[str | None, typer.Option(help="What to call the study [default: as in the settings].")] = None,
     settings: Annotated[Path | None, typer.Option(help="A study.toml with more settings.")] = None,
     features: Annotated[Path | None, typer.Option(help="A .npy or .parquet file, one row per item.")] = None,
+    kind: Annotated[
+        QuestionKind | None, typer.Option(help="What is asked: the nearest, a ranking, or the odd one of three.")
+    ] = None,
     candidates: Annotated[int | None, typer.Option(help="Candidates in a question.", min=2)] = None,
     answers: Annotated[int | None, typer.Option(help="Answers the study is meant to have.", min=1)] = None,
     at_random: Annotated[
@@ -103,19 +96,25 @@ def create(
         typer.Option(help="Share of random questions among those that train, to compare.", min=0.0, max=1.0),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0)] = None,
+    media: Annotated[
+        Path | None, typer.Option(help="A folder of pictures, sounds and videos that the texts show.", file_okay=False)
+    ] = None,
     storage: Storage = STORAGE,
-    public_url: Annotated[str, typer.Option(help="How people reach the server.")] = "http://127.0.0.1:8000",
+    public_url: Annotated[
+        str, typer.Option("--url", "--public-url", help="How people reach the server [default: as it was started].")
+    ] = "",
 ) -> None:
     """Create a study that people answer, and show its participants' link."""
     from infonn.errors import DataError
     from infonn.live.transfer import put_study
-    from infonn.live.uploads import items_in, items_in_place
+    from infonn.live.uploads import items_in, items_in_place, text_media
     from infonn.specs.build import open_live_storage
     from infonn.specs.settings import read_spec
 
     spec = read_spec(settings) if settings is not None else {}
     given = {
         ("study", "name"): name,
+        ("queries", "kind"): None if kind is None else kind.value,
         ("queries", "candidates"): candidates,
         ("budget", "answers"): answers,
         ("people", "at_random"): at_random,
@@ -138,9 +137,23 @@ def create(
         raise DataError("Say what to ask about: items.csv, a folder of images, or --pictures FOLDER.")
     else:
         read, files = items_in(items, features)
-    record = put_study(open_live_storage(storage), spec, read, files)
+    if media is not None:
+        files += text_media([(file.name, file.read_bytes()) for file in sorted(media.iterdir()) if file.is_file()])
+    opened = open_live_storage(storage)
+    record = put_study(opened, spec, read, files)
     typer.echo(f'Study "{record.name}" of {len(read)} items.')
-    typer.echo(f"Participants: {public_url.rstrip('/')}/s/{record.key}")
+    _show_link(opened, record, public_url)
+
+
+def _show_link(storage: LiveStorage, record: StudyRecord, said: str = "") -> None:
+    """The participants' link, as the server that uses this storage was started last."""
+    from infonn.live.addresses import SETTING
+
+    known = said or storage.setting(SETTING)
+    link = f"{(known or '').rstrip('/')}/s/{record.key}"
+    typer.echo(f"Participants: {link}" if known else f"Participants: {link} on the server, once `infonn serve` runs.")
+    for condition in record.spec.get("people", {}).get("conditions", []):
+        typer.echo(f"Condition {condition['name']}: {link}?condition={condition['name']}")
 
 
 @study_app.command("list")
@@ -149,7 +162,7 @@ def list_studies(storage: Storage = STORAGE) -> None:
     opened = _existing(storage)
     for record in opened.studies():
         counts = opened.counts(record.name)
-        state = "ended" if record.archived else "open"
+        state = "ended" if record.archived else "paused" if record.paused else "open"
         typer.echo(
             f"{record.name}\t{state}\t{counts.answered['train']} answers\t{counts.people} people\t/s/{record.key}"
         )
@@ -175,7 +188,7 @@ def status(name: Name, storage: Storage = STORAGE) -> None:
 def export(
     name: Name,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; the terminal without.")] = None,
-    format: Annotated[ExportFormat, typer.Option("--format", "-f")] = ExportFormat.csv,
+    format: Annotated[ExportFormat, typer.Option("--format", "-f")] = CSV,  # type: ignore[valid-type]
     storage: Storage = STORAGE,
 ) -> None:
     """Write a study's answers, its embedding (a fresh fit of all answers), or all of it as one file.
@@ -191,22 +204,22 @@ def export(
 
     opened = _existing(storage)
     record = opened.study(name)
-    if format.value in _OF_LABELS:
-        data, _, _ = exported_labels(opened, record, format.value, fit_labels(load_study(opened, name)))
-    elif format is ExportFormat.embedding:
+    if format in _OF_LABELS:
+        data, _, _ = exported_labels(opened, record, format, fit_labels(load_study(opened, name)))
+    elif format == "embedding":
         data = load_study(opened, name).embedding().to_csv().encode()
-    elif format is ExportFormat.bundle:
+    elif format == "bundle":
         data = bundle.write(bundle_of(opened, record))
     else:
-        data, _, _ = exported(opened, record, format.value)
+        data, _, _ = exported(opened, record, format)
     if deleted := opened.deletions(name):
         n_answers = sum(deletion.answers for deletion in deleted)
         typer.echo(f"Without {n_answers} answers of {len(deleted)} people, whose data were deleted.", err=True)
     if out is not None:
         out.write_bytes(data)
         typer.echo(f"Wrote {out} ({len(data):,} bytes).", err=True)
-    elif format.value in _NO_TEXT and sys.stdout.isatty():
-        raise DataError(f"{format.value} is no text for a terminal. Name a file with --out.")
+    elif sys.stdout.isatty() and (format in _NO_TEXT or (format in ANSWERS and not ANSWERS[format].is_text)):
+        raise DataError(f"{format} is no text for a terminal. Name a file with --out.")
     else:
         sys.stdout.buffer.write(data)
 
@@ -217,7 +230,10 @@ def import_file(
         Path, typer.Argument(help="Answers, or a whole study (--format bundle).", exists=True, dir_okay=False)
     ],
     name: Annotated[str | None, typer.Option(help="The study; for a bundle, what to call it here.")] = None,
-    format: Annotated[ImportFormat | None, typer.Option("--format", "-f", help="By default from the ending.")] = None,
+    format: Annotated[
+        ImportFormat | None,  # type: ignore[valid-type]
+        typer.Option("--format", "-f", help="By default from the ending."),
+    ] = None,
     storage: Storage = STORAGE,
 ) -> None:
     """Read earlier answers into a study, or a whole study from one file."""
@@ -225,8 +241,7 @@ def import_file(
     from infonn.live.transfer import imported, restored
     from infonn.specs.build import open_live_storage
 
-    endings = {".zip": "bundle", ".jsonl": "jsonl", ".npz": "cblearn", ".parquet": "parquet"}
-    chosen = format.value if format is not None else endings.get(file.suffix.lower(), "csv")
+    chosen = format or ("bundle" if file.suffix.lower() == ".zip" else format_of_file(file.suffix))
     opened = open_live_storage(storage)
     if chosen == "bundle":
         record = restored(opened, file.read_bytes(), name)
@@ -249,6 +264,132 @@ def archive(
     opened.change_study(name, archived=not reopen)
     opened.add_act(_user(), "opened the study again" if reopen else "ended the study", name)
     typer.echo(f'Study "{name}" is {"open again" if reopen else "ended"}.')
+
+
+@study_app.command()
+def pause(name: Name, storage: Storage = STORAGE) -> None:
+    """Let a study wait: nobody is asked until `infonn study resume`; what people answered is kept."""
+    _set_paused(storage, name, True)
+
+
+@study_app.command()
+def resume(name: Name, storage: Storage = STORAGE) -> None:
+    """Let a paused study go on."""
+    _set_paused(storage, name, False)
+
+
+def _set_paused(storage: str, name: str, paused: bool) -> None:
+    opened = _existing(storage)
+    opened.change_study(name, paused=paused)
+    opened.add_act(_user(), "let the study pause" if paused else "let the study go on", name)
+    typer.echo(f'Study "{name}" {"pauses" if paused else "goes on"}.')
+
+
+@study_app.command()
+def edit(
+    name: Name,
+    changes: Annotated[
+        list[str],
+        typer.Argument(help="KEY=VALUE of [people], budget.answers=VALUE, as in TOML; @FILE reads a text from a file."),
+    ],
+    storage: Storage = STORAGE,
+) -> None:
+    """Change a study that people answer: its texts, goal, limits and last day."""
+    from infonn.contracts.storage import changed_spec
+    from infonn.live.studies import servings_for
+    from infonn.records import StudyRecord
+    from infonn.specs.settings import check_settings
+
+    opened = _existing(storage)
+    record = opened.study(name)
+    tables = _changes_of(changes)
+
+    def change(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+        changed = changed_spec(spec, tables)
+        check_settings(changed)
+        servings_for(opened, StudyRecord(name, changed, record.seed))  # refuses what cannot be served
+        return changed
+
+    opened.change_study(name, change)
+    opened.add_act(_user(), "changed the study", name, {"keys": [word.partition("=")[0] for word in changes]})
+    typer.echo(f'Study "{name}" is changed: {", ".join(word.partition("=")[0] for word in changes)}.')
+
+
+def _changes_of(words: list[str]) -> dict[str, dict[str, Any]]:
+    """Words such as `per_person=40` as tables; what is no TOML value is text."""
+    import tomllib
+
+    from infonn.errors import DataError
+
+    tables: dict[str, dict[str, Any]] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        table, dot, inner = key.strip().rpartition(".")
+        if not equals or (dot and table not in ("people", "budget")):
+            raise DataError(
+                f'A change is written KEY=VALUE, such as per_person=40 or budget.answers=600, not "{word}".'
+            )
+        if value.startswith("@"):
+            given: Any = Path(value[1:]).read_text(encoding="utf-8")
+        else:
+            try:
+                given = tomllib.loads(f"value = {value}")["value"]
+            except tomllib.TOMLDecodeError:
+                given = value
+        tables.setdefault(table or "people", {})[inner] = given.isoformat() if isinstance(given, date) else given
+    return tables
+
+
+@study_app.command("copy")
+def copy_study(
+    name: Name,
+    new_name: Annotated[str, typer.Argument(help="What to call the copy.")],
+    storage: Storage = STORAGE,
+) -> None:
+    """A new study of the same items and settings, without people and answers."""
+    from infonn.live.transfer import copied
+
+    opened = _existing(storage)
+    record = copied(opened, opened.study(name), new_name)
+    opened.add_act(_user(), "copied the study", name, {"to": new_name})
+    typer.echo(f'Study "{record.name}" is a copy of "{name}".')
+    _show_link(opened, record)
+
+
+@study_app.command()
+def links(
+    name: Name,
+    people: Annotated[
+        Path, typer.Argument(help="A CSV whose first column names people, or a name a line.", exists=True)
+    ],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="CSV to write; the terminal without.")] = None,
+    storage: Storage = STORAGE,
+    public_url: Annotated[
+        str, typer.Option("--url", "--public-url", help="How people reach the server [default: as it was started].")
+    ] = "",
+) -> None:
+    """A link of their own for each person of a panel, as CSV: it leads back to their answers from any device."""
+    import csv
+
+    from infonn.live.addresses import SETTING
+    from infonn.live.secrets import session_secret
+    from infonn.web.security import Credentials
+
+    opened = _existing(storage)
+    known = public_url or opened.setting(SETTING) or "http://127.0.0.1:8000"
+    with people.open(newline="", encoding="utf-8-sig") as file:
+        named = [row[0].strip() for row in csv.reader(file) if row and row[0].strip()]
+    if named[:1] in (["participant"], ["name"], ["id"]):
+        named = named[1:]
+    credentials, key = Credentials(opened, session_secret(storage, opened)), opened.study(name).key
+    link = f"{known.rstrip('/')}/s/{key}"
+    target = out.open("w", newline="", encoding="utf-8") if out is not None else sys.stdout
+    writer = csv.writer(target)
+    writer.writerow(["participant", "link"])
+    writer.writerows((person, credentials.own_link(link, key, person)) for person in named)
+    if out is not None:
+        target.close()
+        typer.echo(f"Wrote {out} ({len(named)} links).", err=True)
 
 
 @study_app.command()

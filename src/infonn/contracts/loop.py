@@ -7,9 +7,11 @@ remembers it. Nothing here is inherited from: a part has the right method, or is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import builtins
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -66,29 +68,49 @@ Criterion = Callable[[IntArray, Situation, Generator], FloatArray]  # queries ->
 BatchRule = Callable[[FloatArray, Situation, int, Generator], IntArray]  # scores of the pool -> pool rows
 Search = Callable[[FloatArray, Situation, Generator], IntArray]  # scores of the pool -> other queries, maybe better
 Allowed = Callable[[IntArray], BoolArray]  # which queries beyond the pool may be asked
+Map = Callable[[Callable[[IntArray], FloatArray], Iterable[IntArray]], Iterable[FloatArray]]
+"""The builtin `map`, or that of an engine: where pieces of a pool are scored."""
+
+PIECE = 1 << 16  # queries that are scored elsewhere at once: a multiple of the chunks that criteria take themselves
+
+
+@runtime_checkable
+class SplitCriterion(Protocol):
+    """A criterion that draws nothing and looks at no other query of the pool, so that pools may be split."""
+
+    @property
+    def by_query(self) -> bool: ...
+
+    def __call__(self, queries: IntArray, situation: Situation, rng: Generator) -> FloatArray: ...
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """A criterion, a batch rule, the predictor both read draws through, and a search for queries beyond the pool."""
+    """A criterion, a batch rule, the predictor both read draws through, and a search for queries beyond the pool.
+
+    With the `map` of an engine a large pool is scored piece by piece by its workers, where the criterion allows it;
+    what they need travels once, and arrays that are mapped from files not at all. No score depends on it.
+    """
 
     criterion: Criterion
     batch: BatchRule
     predictor: Predictor | None = None
     search: Search | None = None
 
-    def select(self, situation: Situation, size: int, rng: Generator) -> IntArray:
+    def select(self, situation: Situation, size: int, rng: Generator, map: Map = map) -> IntArray:
         """Distinct pool rows, best first: `size` of them, or the whole pool where it is smaller."""
-        rows, _ = self.select_with_scores(situation, size, rng)
+        rows, _ = self.select_with_scores(situation, size, rng, map)
         return rows
 
-    def select_with_scores(self, situation: Situation, size: int, rng: Generator) -> tuple[IntArray, FloatArray]:
+    def select_with_scores(
+        self, situation: Situation, size: int, rng: Generator, map: Map = map
+    ) -> tuple[IntArray, FloatArray]:
         """The rows chosen, and the scores of the whole pool."""
-        rows, _, scores = self._select(situation, size, rng, None)
+        rows, _, scores = self._select(situation, size, rng, None, map)
         return rows, scores
 
     def choose(
-        self, situation: Situation, size: int, rng: Generator, allowed: Allowed | None = None
+        self, situation: Situation, size: int, rng: Generator, allowed: Allowed | None = None, map: Map = map
     ) -> tuple[IntArray, FloatArray]:
         """Distinct queries, best first, and their scores: of the pool, and of what is found beyond it.
 
@@ -97,11 +119,11 @@ class Strategy:
         if size > 1:  # a pool that was drawn may hold a question twice, and a batch must not
             pool = situation.pool[first_of_each(situation.pool, situation.answers.kind)]
             situation = replace(situation, pool=pool)
-        rows, pool, scores = self._select(situation, size, rng, allowed)
+        rows, pool, scores = self._select(situation, size, rng, allowed, map)
         return pool[rows], scores[rows]
 
     def _select(
-        self, situation: Situation, size: int, rng: Generator, allowed: Allowed | None
+        self, situation: Situation, size: int, rng: Generator, allowed: Allowed | None, map: Map
     ) -> tuple[IntArray, IntArray, FloatArray]:
         """Rows of a pool, that pool with what was found beyond it, and its scores."""
         if not len(situation.pool):
@@ -110,19 +132,29 @@ class Strategy:
         if self.predictor is not None:
             situation = replace(situation, predict=self.predictor(situation, draws_rng))
         same_rng = deepcopy(draws_rng)  # a criterion that draws must draw the same for what is found
-        scores = self._scores(situation.pool, situation, draws_rng)
+        scores = self._scores(situation.pool, situation, draws_rng, map)
         if self.search is not None and allowed is not None:
             found = self.search(scores, situation, default_rng(rng.integers(2**63)))
             found = found[allowed(found)]
-            scores = np.concatenate([scores, self._scores(found, situation, same_rng)])
+            scores = np.concatenate([scores, self._scores(found, situation, same_rng, map)])
             situation = replace(situation, pool=np.concatenate([situation.pool, found]))
         rows = self.batch(scores, situation, min(size, len(situation.pool)), batch_rng)
         return rows, situation.pool, scores
 
-    def _scores(self, queries: IntArray, situation: Situation, rng: Generator) -> FloatArray:
-        scores = np.asarray(self.criterion(queries, situation, rng))
+    def _scores(self, queries: IntArray, situation: Situation, rng: Generator, map: Map) -> FloatArray:
+        splits = isinstance(self.criterion, SplitCriterion) and self.criterion.by_query
+        if map is not builtins.map and splits and len(queries) > PIECE:
+            score = partial(_score_piece, self.criterion, replace(situation, pool=queries[:0]))
+            pieces = [queries[first : first + PIECE] for first in range(0, len(queries), PIECE)]
+            scores: FloatArray = np.concatenate(list(map(score, pieces)))
+        else:
+            scores = np.asarray(self.criterion(queries, situation, rng))
         _check_scores(scores, queries)
         return scores
+
+
+def _score_piece(criterion: Criterion, situation: Situation, queries: IntArray) -> FloatArray:
+    return np.asarray(criterion(queries, situation, default_rng(0)))  # from which it draws nothing
 
 
 def _check_scores(scores: FloatArray, pool: IntArray) -> None:
@@ -186,7 +218,15 @@ class Task(Protocol):
     @property
     def n_items(self) -> int: ...
 
+    def limited_to(self, items: IntArray) -> Task:
+        """The task that asks about these items alone, for people who are shown no others."""
+        ...
+
     def first_queries(self, size: int, rng: Generator) -> IntArray: ...
+
+    def query_about(self, item: int, rng: Generator) -> IntArray:
+        """A random query, a row, whose reference is this item."""
+        ...
 
     def propose(self, belief: Belief, answers: Answers, rng: Generator) -> IntArray: ...
 

@@ -50,11 +50,19 @@ class Serving:
     hold_out: float = 0.0  # share of questions that are random and never train
     at_random: float = 0.0  # share of the others that are random though they train, to compare the chosen ones with
     overlap: int = 1  # people who are asked the same query
-    repeats: bool = False  # whether one person may be asked the same query again
+    repeats: bool = False  # whether one person may be asked the same query again; never by a copy made for overlap
+    self_repeats: float = 0.0  # share of questions that ask a person again what they answered before
+    repeat_gap: int = 10  # questions in between, at least
     per_person: int | None = None
+    ahead: int | None = None  # questions that a person may hold before having answered as many; None for any number
     practice: tuple[Question, ...] = ()
     catch: Mapping[int, Question] = field(default_factory=dict)  # position in a person's sequence -> question
+    catch_list: tuple[Question, ...] = ()  # of which one comes among every `catch_every` questions, anywhere
+    catch_every: int = 0
+    most_wrong: int = 0  # wrong answers to catch questions after which a person is asked no more; 0 for no limit
     draw: Callable[[Purpose], Iterator[Question]] | None = None
+    draw_at: Callable[[Purpose, int], Iterator[Question]] | None = None  # in place of the queue: the n-th question
+    condition: str = ""  # the condition whose own questions a person is asked; empty for those of everybody
     seed: int = 0
 
     def purpose_at(self, respondent: str, position: int) -> Purpose:
@@ -65,10 +73,32 @@ class Serving:
         """Whether a train question is to be a random one: another such coin."""
         return self._coins(respondent, position)[1] < self.at_random
 
-    def _coins(self, respondent: str, position: int) -> tuple[float, float]:
-        digest = hashlib.sha256(f"{self.seed}/{respondent}/{position}".encode()).digest()
-        first, second = (int.from_bytes(digest[start : start + 8], "big") / 2**64 for start in (0, 8))
-        return first, second
+    def is_repeat_at(self, respondent: str, position: int) -> bool:
+        """Whether a person is to be asked again what they answered before: a third coin."""
+        return self._coins(respondent, position)[2] < self.self_repeats
+
+    def catch_until(self, respondent: str, position: int) -> list[Question]:
+        """The catch questions of a person's sequence up to this position, in their order."""
+        due = [(place, question) for place, question in self.catch.items() if place <= position]
+        if self.catch_list and self.catch_every > 0:
+            for block in range(position // self.catch_every + 1):
+                coins = self._coins(respondent, block, "catch")
+                place = block * self.catch_every + int(coins[0] * self.catch_every)
+                if place <= position:
+                    due.append((place, self.catch_list[self._turn(respondent, block)]))
+        return [question for _, question in sorted(due, key=lambda pair: pair[0])]
+
+    def _turn(self, respondent: str, block: int) -> int:
+        """Which catch question of the list comes in a block: all of them in a random order, then all again."""
+        n = len(self.catch_list)
+        turn, place = divmod(block, n)
+        return sorted(range(n), key=lambda i: self._coins(respondent, i, f"catch order {turn}"))[place]
+
+    def _coins(self, respondent: str, position: int, use: str = "") -> tuple[float, float, float]:
+        text = f"{self.seed}/{respondent}/{position}" + (f"/{use}" if use else "")
+        digest = hashlib.sha256(text.encode()).digest()
+        first, second, third = (int.from_bytes(digest[start : start + 8], "big") / 2**64 for start in (0, 8, 16))
+        return first, second, third
 
 
 class Storage(Protocol):
@@ -152,6 +182,7 @@ class LiveStorage(Storage, Protocol):
         change: SpecChange | None = None,
         *,
         archived: bool | None = None,
+        paused: bool | None = None,
         retention_days: float | None = None,
     ) -> StudyRecord:
         """Change some keys of a study's tables, or other things about it; changes made at once are all kept.
@@ -168,11 +199,27 @@ class LiveStorage(Storage, Protocol):
 
     # --- people ------------------------------------------------------------------------------------
 
-    def join(self, study: str, outside_id: str | None = None, details: Mapping[str, Any] | None = None) -> Respondent:
-        """A new person, or the one who came before with this `outside_id` (of a crowd platform, say)."""
+    def join(
+        self,
+        study: str,
+        outside_id: str | None = None,
+        details: Mapping[str, Any] | None = None,
+        *,
+        conditions: Sequence[str] = (),
+        most_people: int = 0,
+    ) -> Respondent:
+        """A new person, or the one who came before with this `outside_id` (of a crowd platform, say).
+
+        A new one is put into the condition of `conditions` that has the fewest people; people who came and went
+        without an answer do not count. Where `most_people` take part already, a new one is a `StudyFullError`."""
         ...
 
     def respondents(self, study: str) -> list[Respondent]: ...
+
+    def respondent(self, study: str, name: str) -> Respondent | None: ...
+
+    def tell_about(self, study: str, respondent: str, about: Mapping[str, Any]) -> None:
+        """Keep what a person said about themselves, beside what they said before."""
 
     def n_done(self, study: str, respondent: str) -> int:
         """How many questions a person is done with, practice aside."""

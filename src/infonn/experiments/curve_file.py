@@ -6,7 +6,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,6 @@ class Journal:
         self.curves = curves
         self.seconds = seconds
         self._looked = time.perf_counter()
-        self._keys = {_key(curve.method, curve.learner, curve.settings, curve.trial, curve.seed) for curve in curves}
 
     @classmethod
     def open(cls, path: Path, spec: Mapping[str, Any], *, restart: bool, say: Callable[[str], None] = print) -> Journal:
@@ -50,22 +49,15 @@ class Journal:
             say(f"{path} holds {len(curves)} finished curves; going on from there.")
         return cls(path, curves, seconds)
 
-    def has(self, part: Setup | Probe | Curve) -> bool:
-        """Whether this curve is finished."""
-        learner = part.learner if isinstance(part, Curve) else part.learner_name
-        return _key(part.method, str(learner), part.settings, part.trial, part.seed) in self._keys
+    def keys_of(self, trials: Collection[int]) -> frozenset[str]:
+        """Keys of the finished curves of these trials."""
+        return frozenset(key_of(curve) for curve in self.curves if curve.trial in trials)
 
     def add(self, curve: Curve) -> None:
         """Keep a finished curve; it is on disk when this returns."""
-        if self.has(curve):
-            raise ResultsFileError(
-                f"Two curves of trial {curve.trial} are called {curve.method} / {curve.learner} / {curve.settings}. "
-                "Method, learner and settings together must tell the curves of a trial apart."
-            )
         curve = Curve.from_json(plain(curve.to_json()))
         _append(self.path, _line({"curve": curve.to_json(), "seconds": self._since()}))
         self.curves.append(curve)
-        self._keys.add(_key(curve.method, curve.learner, curve.settings, curve.trial, curve.seed))
 
     def close(self) -> None:
         """Keep the seconds since the last curve."""
@@ -105,8 +97,22 @@ def _one_per_line(value: Any) -> str:
     return json.dumps(value, allow_nan=False)
 
 
-def _key(method: str, learner: str, settings: Mapping[str, Any], trial: int, seed: int) -> str:
-    return json.dumps([method, learner, plain(settings), trial, seed], sort_keys=True)
+def key_of(part: Setup | Probe | Curve) -> str:
+    """What tells a curve, to be run or finished, from all others of its experiment."""
+    learner = part.learner if isinstance(part, Curve) else part.learner_name
+    return json.dumps([part.method, str(learner), plain(part.settings), part.trial, part.seed], sort_keys=True)
+
+
+def check_apart(parts: Sequence[Setup | Probe]) -> None:
+    """Refuse curves that could not be told apart in the file."""
+    known: set[str] = set()
+    for part in parts:
+        if key_of(part) in known:
+            raise ResultsFileError(
+                f"Two curves of trial {part.trial} are called {part.method} / {part.learner_name} / {part.settings}. "
+                "Method, learner and settings together must tell the curves of a trial apart."
+            )
+        known.add(key_of(part))
 
 
 def _line(data: Any) -> bytes:

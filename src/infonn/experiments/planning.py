@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
 
+from infonn import __version__
 from infonn.arrays import FloatArray
 from infonn.contracts.loop import Oracle
 from infonn.datasets.synthetic import gaussian_points
+from infonn.engines import Engine, Here
 from infonn.errors import InfonnError
+from infonn.experiments.curve_file import Journal, plain
 from infonn.experiments.simulation import N_TEST, TripletAccuracy
 from infonn.experiments.statistics import answers_to_target
-from infonn.experiments.trial import Curve, Progress, Setup, run_setups
+from infonn.experiments.trial import Curve, Setup, failed_trial, run_setups
 from infonn.maths.forecast import Gain, forecast
 from infonn.maths.pace import Pace, paces
 from infonn.oracles.distances import DistanceOracle
@@ -37,7 +44,7 @@ CHANCE = 0.5  # of a triplet
 HELD_OUT = 200  # answers that the forecast of a plan trusts its curves as much as: what a study may have
 CHAINS = 24  # of a posterior: half of what a live study has, so that more trials fit into a minute
 
-Report = Callable[[int, int, int], None]  # trial, trials, answers so far
+Report = Callable[[int, int, int], None]  # trials done, trials, answers so far
 
 
 @dataclass(frozen=True)
@@ -105,20 +112,67 @@ class Saving:
     high: float
 
 
-def run_plan(wanted: Wanted, trials: int, seconds: float = math.inf, report: Report | None = None) -> list[Curve]:
-    """Curves of both strategies, trial by trial; once `seconds` would be exceeded no further trial is begun."""
-    started = begun = time.perf_counter()
-    curves: list[Curve] = []
-    for trial in range(trials):
-        latest, begun = time.perf_counter() - begun, time.perf_counter()
-        if trial and begun - started + latest > seconds:
-            break
-        curves += run_setups(setups_of(wanted, trial), report and _per_answers(wanted, trial, trials, report))
-    return curves
+def run_plan(
+    wanted: Wanted,
+    trials: int,
+    seconds: float = math.inf,
+    report: Report | None = None,
+    engine: Engine | None = None,
+    studies: Journal | None = None,
+) -> list[Curve]:
+    """Curves of both strategies, by trial; once `seconds` would be exceeded no further trial is begun.
+
+    Trials that `studies` holds are not run again, and those that are run are kept there.
+    """
+    engine = Here() if engine is None else engine
+    curves = [curve for curve in (studies.curves if studies is not None else []) if curve.trial < trials]
+    waiting = deque(sorted(set(range(trials)) - {curve.trial for curve in curves}))
+    started, begun, n_done = time.perf_counter(), dict[int, float](), trials - len(waiting)
+
+    def next_trials(n: int, allowance: float = 0.0) -> list[int]:
+        """Those to begin now: none where one would take longer than there is time."""
+        if begun and time.perf_counter() - started + allowance > seconds:
+            return []
+        chosen = [waiting.popleft() for _ in range(min(n, len(waiting)))]
+        begun.update(dict.fromkeys(chosen, time.perf_counter()))
+        return chosen
+
+    def following(trial: int, _: list[Curve]) -> list[int]:
+        return next_trials(1, time.perf_counter() - begun[trial])
+
+    run = _Trials(wanted, (lambda answers: report(n_done, trials, answers)) if report and engine.is_here else None)
+    for _, found in engine.run(run, next_trials(engine.n_workers), following):
+        n_done += 1
+        for curve in found:
+            if studies is not None:
+                studies.add(curve)
+        curves += found
+        if report is not None:
+            report(n_done, trials, found[0].queries[-1])
+    return sorted(curves, key=lambda curve: curve.trial)
 
 
-def _per_answers(wanted: Wanted, trial: int, trials: int, report: Report) -> Progress:
-    return lambda round, _: report(trial, trials, FIRST + round * wanted.batch)
+@dataclass(frozen=True)
+class _Trials:
+    """Both strategies on a simulated study."""
+
+    wanted: Wanted
+    report: Callable[[int], None] | None = None  # answers so far
+
+    def __call__(self, trial: int) -> list[Curve]:
+        told = self.report and (lambda round, _: self.report(FIRST + round * self.wanted.batch))  # type: ignore[misc]
+        setups = setups_of(self.wanted, trial)
+        try:
+            return run_setups(setups, told)
+        except Exception as error:
+            raise failed_trial(setups, error) from error
+
+
+def open_studies(folder: Path, wanted: Wanted, say: Callable[[str], None] = print) -> Journal:
+    """The file in `folder` that keeps simulated studies of this kind, with those of an earlier sitting."""
+    spec = plain({"wanted": vars(wanted), "learner": DEFAULT_LEARNERS["similarity", False], "version": __version__})
+    kind = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
+    return Journal.open(folder / f"studies-{kind}.jsonl", spec, restart=False, say=say)
 
 
 def setups_of(wanted: Wanted, trial: int) -> list[Setup]:

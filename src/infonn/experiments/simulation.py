@@ -28,7 +28,7 @@ from infonn.queries import Answers, draw_queries, split_into_triplets
 from infonn.records import Round
 from infonn.specs.build import start_study
 from infonn.specs.registry import DATASETS, build_part
-from infonn.specs.settings import check_spec
+from infonn.specs.settings import Settings, check_settings
 from infonn.study import Study
 
 N_TEST = 20_000  # queries held out, as in the paper's experiments
@@ -51,35 +51,35 @@ class World:
     classes: Sequence[str] = ()
 
 
-def build_world(full: Mapping[str, Any], folder: Path = Path(), data: NamedData | None = None) -> World:
+def build_world(settings: Settings, folder: Path = Path(), data: NamedData | None = None) -> World:
     """The world that [items] and [oracle] describe, or the one of `data`; files are named relative to `folder`."""
-    data = load_data(full, folder) if data is None else data
-    name = full["oracle"]["name"] or _usual_oracle(full, data)
+    data = load_data(settings, folder) if data is None else data
+    name = settings.oracle.name or _usual_oracle(settings, data)
     if name not in _BUILDERS:
         raise unknown_name("Oracle", name, _BUILDERS)
-    if (name == "labels") != (full["study"]["task"] == "labels"):
+    if (name == "labels") != (settings.study.task == "labels"):
         raise StudyError(
-            f'Oracle "{name}" does not answer questions of task "{full["study"]["task"]}". '
+            f'Oracle "{name}" does not answer questions of task "{settings.study.task}". '
             f"Use {'labels' if name != 'labels' else 'replay or distances'}."
         )
-    settings = {key: value for key, value in full["oracle"].items() if key != "name"}
-    corrupt = float(settings.pop("corrupt", 0.0))
-    world = _BUILDERS[name](data, full, settings)
+    own = settings.oracle.settings
+    corrupt = float(own.pop("corrupt", 0.0))
+    world = _BUILDERS[name](data, settings, own)
     if corrupt:
-        kind = full["queries"]["kind"]
-        world = replace(world, oracle=Corrupted(world.oracle, corrupt, full["study"]["seed"], kind))
+        kind = settings.queries.kind
+        world = replace(world, oracle=Corrupted(world.oracle, corrupt, settings.study.seed, kind))
     return world
 
 
-def _usual_oracle(full: Mapping[str, Any], data: NamedData) -> str:
-    if full["study"]["task"] == "labels":
+def _usual_oracle(settings: Settings, data: NamedData) -> str:
+    if settings.study.task == "labels":
         return "labels"
     return "replay" if data.recorded is not None else "distances"
 
 
-def n_rounds(full: Mapping[str, Any]) -> int:
+def n_rounds(settings: Settings) -> int:
     """Rounds after the opening until the budget is spent."""
-    return -(-max(0, full["budget"]["answers"] - full["queries"]["first"]) // full["budget"]["batch"])
+    return -(-max(0, settings.budget.answers - settings.queries.first) // settings.budget.batch)
 
 
 @dataclass(frozen=True)
@@ -99,33 +99,32 @@ class Simulation:
 
 def build_simulation(spec: Mapping[str, Any], storage: Storage, folder: Path = Path()) -> Simulation:
     """The simulation that `spec` describes, new or gone on with; files are named relative to `folder`."""
-    full = check_spec(spec)
-    if full["study"]["task"] == "labels":
+    settings = check_settings(spec)
+    if settings.study.task == "labels":
         raise StudyError(
             "A study of labels keeps test items apart, which `infonn compare` does; simulate it with that."
         )
-    world = build_world(full, folder)
-    study = start_study(full, world.items, storage, load_if_exists=True, pool=world.pool)
-    return Simulation(study, world.oracle, world.measures, n_rounds(full), full["budget"]["batch"])
+    world = build_world(settings, folder)
+    study = start_study(settings.as_tables(), world.items, storage, load_if_exists=True, pool=world.pool)
+    return Simulation(study, world.oracle, world.measures, n_rounds(settings), settings.budget.batch)
 
 
-def load_data(full: Mapping[str, Any], folder: Path) -> NamedData:
+def load_data(settings: Settings, folder: Path) -> NamedData:
     """The items that [items] names: a data set, or a file whose features are taken as the truth."""
-    table = full["items"]
-    settings = {key: value for key, value in table.items() if key not in ("file", "dataset", "features")}
-    if bool(table["file"]) == bool(table["dataset"]):
+    table, own = settings.items, settings.items.settings
+    if bool(table.file) == bool(table.dataset):
         raise StudyError(f"[items] needs either `file` or `dataset`. Data sets: {', '.join(sorted(DATASETS))}.")
-    if table["dataset"]:
-        context = {"candidates": full["queries"]["candidates"], "seed": full["study"]["seed"]}
-        data: NamedData = build_part("Data set", DATASETS, table["dataset"], settings, context)
+    if table.dataset:
+        context = {"candidates": settings.queries.candidates, "seed": settings.study.seed}
+        data: NamedData = build_part("Data set", DATASETS, table.dataset, own, context)
         return data
-    labels = settings.pop("labels", "")
-    if settings:
-        raise unknown_name("Key in [items]", next(iter(settings)), ("file", "dataset", "features", "labels"))
-    items: ItemSet = load_items(folder / table["file"], folder / table["features"] if table["features"] else None)
+    labels = own.pop("labels", "")
+    if own:
+        raise unknown_name("Key in [items]", next(iter(own)), ("file", "dataset", "features", "labels"))
+    items: ItemSet = load_items(folder / table.file, folder / table.features if table.features else None)
     if not labels:
         return NamedData(items, truth=items.features)
-    classes = tuple(full["queries"]["classes"])
+    classes = tuple(settings.queries.classes)
     if not classes:
         raise StudyError(f'[queries] classes is empty; name the classes of {labels}, like ["cat", "dog"].')
     return NamedData(items, items.features, labels=_all_labels(folder / labels, items, classes), classes=classes)
@@ -140,38 +139,39 @@ def _all_labels(path: Path, items: ItemSet, classes: Sequence[str]) -> IntArray:
     return np.array([known[item] for item in range(len(items))], np.int64)
 
 
-def _replay(data: NamedData, full: Mapping[str, Any], settings: Mapping[str, Any]) -> World:
+def _replay(data: NamedData, settings: Settings, own: Mapping[str, Any]) -> World:
     """People's recorded answers: a part of the questions is the pool, others are held out."""
-    _known_settings("replay", settings, ())
+    _known_settings("replay", own, ())
     if data.recorded is None:
         raise StudyError(
-            f'Oracle "replay" needs recorded answers to queries of {full["queries"]["candidates"]} candidates, and '
+            f'Oracle "replay" needs recorded answers to queries of {settings.queries.candidates} candidates, and '
             "these items have none. Use oracle distances."
         )
-    if full["queries"]["kind"] != data.recorded.kind:
+    if settings.queries.kind != data.recorded.kind:
         raise StudyError(
-            f'[queries] kind is "{full["queries"]["kind"]}", and the answers on record are to "{data.recorded.kind}" '
+            f'[queries] kind is "{settings.queries.kind}", and the answers on record are to "{data.recorded.kind}" '
             f'questions. Use kind = "{data.recorded.kind}", or oracle distances.'
         )
     recorded = Recorded(data.recorded)
     questions = recorded.queries
-    order = default_rng([full["study"]["seed"], _SPLIT]).permutation(len(questions))
-    n_pool = min(full["queries"]["pool_size"], len(questions) // 2)
+    order = default_rng([settings.study.seed, _SPLIT]).permutation(len(questions))
+    n_pool = min(settings.queries.pool_size, len(questions) // 2)
     held_out = questions[order[n_pool : n_pool + N_TEST]]
-    oracle = ReplayOracle(recorded, full["study"]["seed"])
-    triplets = split_into_triplets(Answers(held_out, oracle.answer(held_out, default_rng(0))))
+    oracle = ReplayOracle(recorded, settings.study.seed)
+    answers = Answers(held_out, oracle.answer(held_out, default_rng(0)), data.recorded.kind)
+    triplets = split_into_triplets(answers)
     measures = {"triplet_accuracy": TripletAccuracy(triplets)}
     return World(data.items, oracle, measures, pool=questions[order[:n_pool]])
 
 
-def _distances(data: NamedData, full: Mapping[str, Any], settings: Mapping[str, Any]) -> World:
+def _distances(data: NamedData, settings: Settings, own: Mapping[str, Any]) -> World:
     """The true metric; with mu, sharpness or lapse, answers are drawn from the response model."""
     if data.truth is None:
         raise StudyError('Oracle "distances" needs items whose true distances are known, and these have none.')
-    _known_settings("distances", settings, ("mu", "sharpness", "lapse"))
-    response = ResponseSettings(**{"mu": 1e-3, **settings}) if settings else None
-    oracle = DistanceOracle(data.truth, full["queries"]["kind"], response)
-    held_out = draw_queries(N_TEST, len(data.items), 2, default_rng([full["study"]["seed"], _SPLIT]))
+    _known_settings("distances", own, ("mu", "sharpness", "lapse"))
+    response = ResponseSettings(**{"mu": 1e-3, **own}) if own else None
+    oracle = DistanceOracle(data.truth, settings.queries.kind, response)
+    held_out = draw_queries(N_TEST, len(data.items), 2, default_rng([settings.study.seed, _SPLIT]))
     exact = DistanceOracle(data.truth).answer(held_out, default_rng(0))
     triplets = split_into_triplets(Answers(held_out, exact))
     measures: dict[str, Measure] = {"triplet_accuracy": TripletAccuracy(triplets)}
@@ -180,15 +180,15 @@ def _distances(data: NamedData, full: Mapping[str, Any], settings: Mapping[str, 
     return World(data.items, oracle, measures)
 
 
-def _labels(data: NamedData, full: Mapping[str, Any], settings: Mapping[str, Any]) -> World:
+def _labels(data: NamedData, settings: Settings, own: Mapping[str, Any]) -> World:
     """The true classes; a part of the items is held out to be predicted."""
-    _known_settings("labels", settings, ())
+    _known_settings("labels", own, ())
     if data.labels is None:
         raise StudyError(
             'Oracle "labels" needs the true class of every item, and these have none. Use [items] dataset = "digits", '
             'or labels = "labels.csv" beside the file (columns item and label).'
         )
-    order = default_rng([full["study"]["seed"], _SPLIT]).permutation(len(data.items))
+    order = default_rng([settings.study.seed, _SPLIT]).permutation(len(data.items))
     held_out = np.sort(order[: min(N_TEST_ITEMS, len(order) // 3)]).astype(np.int32)
     measures = {"test_accuracy": ClassAccuracy(held_out, data.labels[held_out])}
     never = np.column_stack([held_out, np.full((len(held_out), 2), -1, np.int32)])

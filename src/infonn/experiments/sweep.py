@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infonn import __version__
+from infonn.engines import Engine, Processes, n_cores, open_engine
 from infonn.errors import InfonnError, MissingPartError, unknown_name
-from infonn.experiments.curve_file import Journal, plain, write_json
-from infonn.experiments.trial import Curve, Probe, Setup, run_setups
+from infonn.experiments.curve_file import Journal, check_apart, key_of, plain, write_json
+from infonn.experiments.gpu_sharing import gpu_shared
+from infonn.experiments.table import EXPERIMENTS, load, location
+from infonn.experiments.trial import Curve, Probe, Setup, failed_trial, run_setups
 from infonn.loop import stacks
 
 if TYPE_CHECKING:
@@ -84,11 +88,15 @@ def run_experiment(
     device: str = "cpu",
     folder: Path | None = None,
     processes: int = 1,
+    engine: Engine | None = None,
     restart: bool = False,
     report: Report | None = None,
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
-    """Run what is not yet in `folder`, then write `results.json` and the figures there. Gives the results."""
+    """Run what is not yet in `folder`, then write `results.json` and the figures there. Gives the results.
+
+    `engine` says where; without one, it is so many processes of this machine. Neither changes a curve.
+    """
     settings = experiment.settings(preset)
     n_trials = settings.pop("trials") if trials is None else trials
     settings.pop("trials", None)
@@ -99,15 +107,8 @@ def run_experiment(
     folder = Path("runs") / experiment.name if folder is None else folder
     spec = {"experiment": experiment.name, "preset": preset, "settings": settings, "seed": seed, "device": device}
     journal = Journal.open(folder / "curves.jsonl", plain(spec), restart=restart, say=say)
-    blocks = _blocks(n_trials, experiment.together, processes)
-    watch = _Watch(report)
-    if processes > 1 and len(blocks) > 1:
-        from infonn.experiments.processes import run_blocks
-
-        run_blocks(experiment, plan, blocks, journal, processes, watch, say)
-    else:
-        for number, block in enumerate(blocks):
-            run_block(experiment, plan, block, journal, lambda *done, n=number: watch.update(n, len(blocks), *done))
+    with nullcontext(engine) if engine is not None else open_engine(processes=processes) as opened:
+        _run_blocks(experiment, plan, n_trials, journal, opened, report, say)
     journal.close()
 
     curves = [curve for curve in journal.curves if curve.trial < n_trials]
@@ -136,57 +137,122 @@ def run_experiment(
     return results
 
 
-def run_block(
+# --- blocks of trials, one step after the other ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Block:
+    """Trials that are run side by side, and the keys of those of their curves that are finished."""
+
+    number: int
+    trials: tuple[int, ...]
+    finished: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Curves of a block that are run as one, now that they are: what comes back, and how many the block has."""
+
+    curves: Sequence[Curve]
+    n_curves: int
+
+
+def _run_blocks(
     experiment: Experiment,
     plan: Plan,
-    trials: Sequence[int],
+    n_trials: int,
     journal: Journal,
-    report: Callable[[int, int, int, int], None],
+    engine: Engine,
+    report: Report | None,
+    say: Callable[[str], None],
 ) -> None:
-    """Run the curves of `trials` that the journal lacks; each is kept when it is finished."""
-    built = [part for trial in trials for part in experiment.build(plan, trial)]
-    pending = [part for part in built if not journal.has(part)]
-    probes = [part for part in pending if isinstance(part, Probe)]
-    setups = [part for part in pending if isinstance(part, Setup)]
-    groups = [[setups[row] for row in group] for group in stacks([setup.learner for setup in setups])]
-    done = len(built) - len(pending)
-    for group in groups:
-        curves = run_setups(group, lambda r, n, d=done: report(d, len(built), r, n))  # type: ignore[misc]
-        for curve in curves:
-            journal.add(curve)
-        done += len(curves)
-        report(done, len(built), 0, 0)
-    for probe in probes:
-        queries, triplets, measures = probe.run()
-        settings = dict(probe.settings)
-        journal.add(
-            Curve(probe.method, probe.learner_name, settings, probe.trial, probe.seed, queries, triplets, measures)
-        )
-        done += 1
-        report(done, len(built), 0, 0)
-    report(done, len(built), 0, 0)
+    """Run what the journal lacks, wherever the engine says; curves are kept as they come, and by this process alone."""
+    # Functions do not travel well between machines, names do; what was made on the fly has none and travels itself.
+    place = location(experiment.name) if experiment.name in EXPERIMENTS and not engine.is_here else experiment
+    blocks = [
+        Block(number, trials, journal.keys_of(trials))
+        for number, trials in enumerate(_blocks(n_trials, experiment.together, engine.n_workers))
+    ]
+    watch = _Watch(report, len(blocks))
+    take = _Steps(place, plan, watch.rounds if engine.is_here else None)
+    sharing = gpu_shared(plan.device, say) if isinstance(engine, Processes) else nullcontext()
+    with sharing:
+        for block, step in engine.run(take, blocks, _following):
+            for curve in step.curves:
+                journal.add(curve)
+            watch.curves(block, step)
+
+
+def _following(block: Block, step: Step) -> list[Block]:
+    """What a block goes on with; nothing once it is finished."""
+    finished = block.finished | {key_of(curve) for curve in step.curves}
+    return [replace(block, finished=finished)] if step.curves and len(finished) < step.n_curves else []
+
+
+@dataclass
+class _Steps:
+    """Takes one step of a block: those of its unfinished curves that come first and are run as one.
+
+    The parts of the block it saw last are kept, for it is likely to come back.
+    """
+
+    place: str | Experiment  # where the experiment is found, or itself
+    plan: Plan
+    report: Callable[[int, int], None] | None = None
+    latest: tuple[tuple[int, ...], list[Setup | Probe]] | None = None
+
+    def __call__(self, block: Block) -> Step:
+        parts = self._parts(block.trials)
+        pending = [part for part in parts if key_of(part) not in block.finished]
+        setups = [part for part in pending if isinstance(part, Setup)]
+        probes = [part for part in pending if isinstance(part, Probe)][:1]
+        stack = [setups[row] for row in stacks([setup.learner for setup in setups])[0]] if setups else []
+        try:
+            curves = run_setups(stack, self.report) if stack else [_measured(probe) for probe in probes]
+        except Exception as error:
+            raise failed_trial(stack or probes, error) from error
+        return Step(curves, len(parts))
+
+    def _parts(self, trials: tuple[int, ...]) -> list[Setup | Probe]:
+        if self.latest is None or self.latest[0] != trials:
+            experiment = load(self.place) if isinstance(self.place, str) else self.place
+            self.latest = trials, [part for trial in trials for part in experiment.build(self.plan, trial)]
+            check_apart(self.latest[1])
+        return self.latest[1]
+
+
+def _measured(probe: Probe) -> Curve:
+    queries, triplets, measures = probe.run()
+    settings = dict(probe.settings)
+    return Curve(probe.method, probe.learner_name, settings, probe.trial, probe.seed, queries, triplets, measures)
 
 
 class _Watch:
     """Adds up the progress of blocks, whose sizes are known once they are built."""
 
-    def __init__(self, report: Report | None) -> None:
-        self.report = report
-        self.blocks: dict[int, tuple[int, int, int, int]] = {}
+    def __init__(self, report: Report | None, n_blocks: int) -> None:
+        self.report, self.n_blocks = report, n_blocks
+        self.blocks: dict[int, tuple[int, int]] = {}  # curves done, and in all
 
-    def update(self, block: int, n_blocks: int, done: int, total: int, round: int, rounds: int) -> None:
-        self.blocks[block] = (done, total, round, rounds)
-        if self.report is not None:
-            expected = total * n_blocks  # blocks are alike, but for the last
-            known = sum(entry[1] for entry in self.blocks.values())
-            all_done = sum(entry[0] for entry in self.blocks.values())
-            self.report(all_done, known if len(self.blocks) == n_blocks else max(expected, known), round, rounds)
+    def curves(self, block: Block, step: Step) -> None:
+        """Curves of a block have come."""
+        self.blocks[block.number] = len(block.finished) + len(step.curves), step.n_curves
+        self.rounds(0, 0)
+
+    def rounds(self, round: int, rounds: int) -> None:
+        """What is running now has got so far."""
+        if self.report is None:
+            return
+        done, known = (sum(counts) for counts in zip(*self.blocks.values())) if self.blocks else (0, 0)
+        largest = max((total for _, total in self.blocks.values()), default=0)  # blocks are alike, but for the last
+        expected = known if len(self.blocks) == self.n_blocks else max(largest * self.n_blocks, known)
+        self.report(done, expected, round, rounds)
 
 
-def _blocks(n_trials: int, together: int, processes: int) -> list[list[int]]:
-    """Trials that are run together; fewer of them where processes would stand idle."""
-    size = max(1, min(together, -(-n_trials // max(1, processes))))
-    return [list(range(first, min(first + size, n_trials))) for first in range(0, n_trials, size)]
+def _blocks(n_trials: int, together: int, n_workers: int) -> list[tuple[int, ...]]:
+    """Trials that are run together; fewer of them where workers would stand idle."""
+    size = max(1, min(together, -(-n_trials // max(1, n_workers))))
+    return [tuple(range(first, min(first + size, n_trials))) for first in range(0, n_trials, size)]
 
 
 def _check_device(device: str) -> None:
@@ -207,7 +273,7 @@ def machine(device: str) -> dict[str, Any]:
     described: dict[str, Any] = {
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": n_cores(),
         "device": device,
     }
     if device.startswith("cuda"):

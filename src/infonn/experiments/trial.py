@@ -8,6 +8,7 @@ from typing import Any
 
 from infonn.arrays import IntArray
 from infonn.contracts.loop import Learner, Measure, Oracle, Strategy, Task
+from infonn.errors import InfonnError, TrialError
 from infonn.loop import ASK, Loop, Run, fit_runs, stacks
 from infonn.queries import Answers, Kind, count_triplets
 
@@ -97,6 +98,18 @@ def run_setups(setups: Sequence[Setup], progress: Progress | None = None) -> lis
         if progress is not None:
             progress(round, n_rounds)
     return [trial.curve for trial in trials]
+
+
+def failed_trial(parts: Sequence[Setup | Probe], error: Exception) -> TrialError:
+    """One sentence that says which trial it was, and how to see it again."""
+    names = ", ".join(dict.fromkeys(f"{part.method} with {part.learner_name}" for part in parts))
+    trials = list(dict.fromkeys((part.trial, part.seed) for part in parts))
+    which = " and ".join(f"trial {trial} (seed {seed})" for trial, seed in trials)
+    what = str(error) if isinstance(error, InfonnError) else f"{type(error).__name__}: {error}"
+    return TrialError(
+        f"{which[0].upper()}{which[1:]} failed: {names}: {what.rstrip('.')}. What was finished before is kept; the "
+        "same command goes on from there."
+    )
 
 
 class _Trial:

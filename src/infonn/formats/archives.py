@@ -1,4 +1,4 @@
-"""ZIP files from people: unpacked without following them out of the folder, and never larger than they may be."""
+"""Packed files from people: unpacked without following them out of the folder, and never larger than they may be."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from infonn.errors import DataError
 MAX_FILES = 20_000
 MAX_BYTES = 1 << 30  # unpacked
 MAX_RATIO = 200  # unpacked bytes per packed byte: beyond, a bomb
+MAX_ANSWERS = 2_000_000  # of one file
 _IGNORED = ("__MACOSX", ".DS_Store", "Thumbs.db")
 
 
@@ -43,9 +44,18 @@ def unpack(data: bytes, folder: Path, endings: tuple[str, ...], max_bytes: int =
 
 def check_size(entries: Sequence[zipfile.ZipInfo], n_bytes: int, max_bytes: int, max_ratio: float = MAX_RATIO) -> None:
     """Refuse what unpacks to more than `max_bytes`, or to far more than the `n_bytes` it came in."""
-    unpacked = sum(entry.file_size for entry in entries)
-    if unpacked > max_bytes or unpacked > max_ratio * max(n_bytes, 1 << 16):
-        raise DataError(f"The archive unpacks to {unpacked:,} bytes; that is more than is taken.")
+    check_unpacked(sum(entry.file_size for entry in entries), n_bytes, max_bytes, max_ratio)
+
+
+def check_unpacked(n_unpacked: int, n_bytes: int, max_bytes: int, max_ratio: float = MAX_RATIO) -> None:
+    if n_unpacked > max_bytes or n_unpacked > max_ratio * max(n_bytes, 1 << 16):
+        raise DataError(f"The file unpacks to {n_unpacked:,} bytes or more; that is more than is taken.")
+
+
+def check_number(n_answers: int) -> None:
+    """Refuse a file that stands for more answers than anybody has; a few packed bytes can stand for any number."""
+    if n_answers > MAX_ANSWERS:
+        raise DataError(f"The file holds {n_answers:,} answers; at most {MAX_ANSWERS:,} are taken.")
 
 
 def _ignored(name: str) -> bool:

@@ -15,7 +15,7 @@ from infonn.contracts.storage import Answered
 from infonn.errors import DataError
 from infonn.formats.archives import check_size
 from infonn.formats.csv import answer_rows, read_json_lines, write_json_lines
-from infonn.formats.media import safe_image, safe_sound
+from infonn.formats.media import safe_image, safe_sound, safe_video
 from infonn.records import Deletion, Item, ItemFile, StudyRecord
 
 FORMAT = 1
@@ -83,12 +83,19 @@ def _bundle(archive: zipfile.ZipFile, name: str | None) -> Bundle:
     spec = {**record.spec, "study": {**record.spec.get("study", {}), "name": renamed}}
     created_at, retention_days = float(record.created_at), float(record.retention_days)
     record = StudyRecord(
-        renamed, spec, int(record.seed), created_at, bool(record.archived), retention_days=retention_days
+        renamed,
+        spec,
+        int(record.seed),
+        created_at,
+        bool(record.archived),
+        retention_days=retention_days,
+        paused=bool(record.paused),
     )
     items = [Item.from_json(item) for item in study["items"]]
     files = []
     for number, entry in enumerate(study["files"]):
-        make_safe = safe_image if str(entry["content_type"]).startswith("image/") else safe_sound
+        sort = str(entry["content_type"]).partition("/")[0]
+        make_safe = {"image": safe_image, "video": safe_video}.get(sort, safe_sound)
         files.append(ItemFile(entry["path"], *make_safe(archive.read(f"files/{number}"), entry["path"])))
     features = None
     if "features.npy" in archive.namelist():

@@ -6,6 +6,7 @@ Triplets of one answer are not independent: keep `question_id` beside them and s
 from __future__ import annotations
 
 import io
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from infonn.arrays import IntArray
 from infonn.contracts.storage import Answered
 from infonn.errors import DataError
+from infonn.formats.archives import MAX_BYTES, check_number, check_size
 from infonn.formats.triplets import Triplet, answered_from, triplets_of
 
 
@@ -59,6 +61,9 @@ def from_list_count(
         raise DataError(f"Triplets have shape {triplets.shape} and responses {counts.shape}; (n, 3) and (n,) is right.")
     if not np.issubdtype(triplets.dtype, np.integer):
         raise DataError(f"Triplets are {triplets.dtype}; they must be whole numbers, the indices of items.")
+    if not np.issubdtype(counts.dtype, np.integer):
+        raise DataError(f"Responses are {counts.dtype}; they must be booleans or whole numbers.")
+    check_number(sum(map(abs, counts.tolist())))
     rows = []
     for row, (i, j, k) in enumerate(triplets.tolist()):
         near, far = (j, k) if counts[row] > 0 else (k, j)
@@ -93,7 +98,11 @@ def read(data: bytes, study: str, item_names: Sequence[str]) -> list[Answered]:
 
 def _load(data: bytes) -> Mapping[str, npt.NDArray[Any]]:
     try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            check_size(archive.infolist(), len(data), MAX_BYTES)
         with np.load(io.BytesIO(data), allow_pickle=False) as kept:
             return {name: kept[name] for name in kept.files}
+    except DataError:
+        raise
     except Exception as error:  # numpy raises anything on what is no .npz
         raise DataError("The file cannot be read as an .npz of arrays.") from error

@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 from infonn.contracts.storage import Answered
 from infonn.errors import DataError, MissingPartError
+from infonn.formats.archives import MAX_BYTES, check_number, check_unpacked
 from infonn.queries import Kind
 from infonn.records import Answer, Option, Outcome, Purpose, Question, check_response
 
@@ -55,8 +56,7 @@ def answer_rows(
             "excluded": answer.respondent in excluded,
             "purpose": question.purpose,
             "kind": question.kind,
-            "reference": question.names[0],
-            "candidates": list(question.names[1:]),
+            **dict(zip(("reference", "candidates"), reference_and_candidates(question))),
             "response": answer.response,
             "chosen": None if answer.response is None else question.options[answer.response].label,
             "outcome": answer.outcome,
@@ -70,6 +70,13 @@ def answer_rows(
             "context": dict(answer.context) if isinstance(answer.context, Mapping) else {"value": answer.context},
             **values,
         }
+
+
+def reference_and_candidates(question: Question) -> tuple[str | None, list[str]]:
+    """What is compared with what, by name; the three of which one is odd are candidates without a reference."""
+    if question.kind == "odd_one_out":
+        return None, list(question.names)
+    return question.names[0], list(question.names[1:])
 
 
 def write_csv(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -184,18 +191,34 @@ def _json_rows(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def read_parquet(data: bytes, study: str, item_names: Sequence[str]) -> list[Answered]:
-    pyarrow, parquet = arrow()
-    try:
-        cells = parquet.read_table(io.BytesIO(data)).to_pylist()
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise DataError("The file cannot be read as Parquet.") from error
-    rows = []
-    for line, row in enumerate(cells, start=1):
+    return _answered_rows(_parquet_rows(data), study, item_names)
+
+
+def _parquet_rows(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line, row in enumerate(_parquet_cells(data), start=1):
         try:
-            rows.append((line, row | {name: json.loads(row[name]) for name in _LISTS if row.get(name)}))
+            yield line, row | {name: json.loads(row[name]) for name in _LISTS if row.get(name)}
         except (TypeError, ValueError, RecursionError) as error:
             raise DataError(f"Row {line} has a list that cannot be read.") from error
-    return _answered_rows(rows, study, item_names)
+
+
+def _parquet_cells(data: bytes) -> Iterator[dict[str, Any]]:
+    """Row by row, read a few at a time: equal rows take nothing in the file, and much in memory."""
+    pyarrow, parquet = arrow()
+    try:
+        file, n_bytes = parquet.ParquetFile(io.BytesIO(data)), 0
+        check_number(file.metadata.num_rows)
+        groups = (file.metadata.row_group(number) for number in range(file.metadata.num_row_groups))
+        check_unpacked(sum(group.total_byte_size for group in groups), len(data), MAX_BYTES)
+        columns = [name for name in file.schema_arrow.names if name in COLUMNS]
+        for batch in file.iter_batches(batch_size=20, columns=columns):
+            n_bytes += batch.nbytes
+            check_unpacked(n_bytes, len(data), MAX_BYTES)
+            yield from batch.to_pylist()
+    except DataError:
+        raise
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise DataError("The file cannot be read as Parquet.") from error
 
 
 def _answered_rows(rows: Iterable[tuple[int, dict[str, Any]]], study: str, item_names: Sequence[str]) -> list[Answered]:
@@ -229,12 +252,15 @@ def _parsed(row: Mapping[str, Any], line: int) -> dict[str, Any]:
 
 
 def _answered(row: Mapping[str, Any], study: str, index: Mapping[str, int]) -> Answered:
-    names = (row["reference"], *row["candidates"])
+    kind = _one_of(row.get("kind") or "nearest", get_args(Kind))
+    names = (*([] if kind == "odd_one_out" else [row["reference"]]), *row["candidates"])
+    if kind == "odd_one_out" and len(names) != 3:
+        raise DataError(f"the odd one is asked for among 3 candidates, and there are {len(names)}.")
     for name in names:
         if name not in index:
             raise DataError(f'"{name}" is no item of study "{study}".')
     if len(set(names)) < len(names):
-        raise DataError("the reference and its candidates must differ.")
+        raise DataError("the items of a question must differ.")
     labels = row.get("options") or list(row["candidates"])
     items = row.get("option_items") or (list(row["candidates"]) if not row.get("options") else [None] * len(labels))
     for name in items:
@@ -248,7 +274,7 @@ def _answered(row: Mapping[str, Any], study: str, index: Mapping[str, int]) -> A
         names=names,
         options=options,
         shown=tuple(int(i) for i in row.get("shown") or range(len(options))),
-        kind=_one_of(row.get("kind") or "nearest", get_args(Kind)),
+        kind=kind,
         purpose=_one_of(row.get("purpose") or "train", get_args(Purpose)),
         respondent=row.get("respondent") or "",
         copy_of=row.get("copy_of") or None,

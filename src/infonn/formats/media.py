@@ -1,4 +1,4 @@
-"""Images and sounds made safe to serve: images are decoded and written anew, sounds known by their first bytes."""
+"""Images, sounds and videos made safe to serve: images are decoded and written anew, others known by first bytes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from infonn.errors import DataError
 MAX_PIXELS = 40_000_000
 LONGEST_SIDE = 1600  # larger images are scaled down: a page shows four at a time
 
+SOUND_ENDINGS = (".mp3", ".ogg", ".flac", ".wav", ".m4a")
+VIDEO_ENDINGS = (".mp4", ".webm")
+
+_VIDEOS = {(b"ftyp", 4): "video/mp4", (b"\x1a\x45\xdf\xa3", 0): "video/webm"}
 _SOUNDS = {  # first bytes, where they stand -> content type
     (b"ID3", 0): "audio/mpeg",
     (b"\xff\xfb", 0): "audio/mpeg",
@@ -59,7 +63,16 @@ def _encoded(image: object) -> tuple[str, bytes]:
 
 def safe_sound(data: bytes, name: str) -> tuple[str, bytes]:
     """(content type, bytes) of a sound; the type follows from its first bytes, not from its name."""
-    for (start, offset), content_type in _SOUNDS.items():
+    return _known(data, _SOUNDS, f"{name} is no sound we know. Use MP3, Ogg, FLAC, WAV or M4A.")
+
+
+def safe_video(data: bytes, name: str) -> tuple[str, bytes]:
+    """(content type, bytes) of a video, likewise."""
+    return _known(data, _VIDEOS, f"{name} is no video we know. Use MP4 or WebM.")
+
+
+def _known(data: bytes, starts: dict[tuple[bytes, int], str], refusal: str) -> tuple[str, bytes]:
+    for (start, offset), content_type in starts.items():
         if data[offset : offset + len(start)] == start:
             return content_type, data
-    raise DataError(f"{name} is no sound we know. Use MP3, Ogg, FLAC, WAV or M4A.")
+    raise DataError(refusal)

@@ -122,8 +122,9 @@ def _sides_with_majority(pair: Answered, votes: Mapping[Any, Mapping[str, str]])
 
 
 def _position_bias(answered: Sequence[Answered]) -> float | None:
-    """Share of the most used place on the screen, less its fair share; for at least 10 NN answers."""
-    near = [pair for pair in answered if pair.question.kind == "nearest" and pair.question.purpose != "catch"]
+    """Share of the most used place on the screen, less its fair share; for at least 10 answers that choose an item."""
+    choosing = ("nearest", "odd_one_out")
+    near = [pair for pair in answered if pair.question.kind in choosing and pair.question.purpose != "catch"]
     if len(near) < 10:
         return None
     places = Counter(pair.question.shown.index(pair.answer.response or 0) for pair in near)

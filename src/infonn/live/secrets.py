@@ -85,6 +85,7 @@ def _kept_in(file: Path, stored: str | None) -> str:
     if not file.exists():
         draft = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
         try:
+            file.parent.mkdir(parents=True, exist_ok=True)
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
                 opened.write(f"{stored or secrets.token_hex(32)}\n")
                 opened.flush()
@@ -97,7 +98,7 @@ def _kept_in(file: Path, stored: str | None) -> str:
         finally:
             draft.unlink(missing_ok=True)
     file.chmod(0o600)
-    return _long_enough(file.read_text().strip())
+    return _long_enough(file.read_text(encoding="utf-8").strip())
 
 
 def _long_enough(secret: str) -> str:

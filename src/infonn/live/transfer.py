@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Any, Literal, get_args
@@ -13,7 +13,7 @@ from pydantic import StringConstraints, TypeAdapter, ValidationError
 from infonn.contracts.storage import Answered, LiveStorage
 from infonn.datasets.items import ItemSet
 from infonn.errors import DataError, StudyError, unknown_name
-from infonn.formats import bundle, cblearn, next, salmon
+from infonn.formats import bundle, cblearn, next, r, salmon, things
 from infonn.formats.csv import (
     answer_rows,
     csv_text,
@@ -24,6 +24,7 @@ from infonn.formats.csv import (
     write_json_lines,
     write_parquet,
 )
+from infonn.formats.named import ANSWERS, READ, WRITTEN
 from infonn.live.label_files import (
     LABEL_COLUMNS,
     Predictions,
@@ -34,35 +35,52 @@ from infonn.live.label_files import (
 )
 from infonn.live.label_fits import LabelFit
 from infonn.live.pictures import picture_folder
-from infonn.live.studies import serving_for
+from infonn.live.studies import servings_for
 from infonn.records import ItemFile, StudyRecord
 from infonn.specs.build import features_of, new_record
 from infonn.specs.settings import check_settings, check_spec
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")]
-ExportFormat = Literal["csv", "jsonl", "parquet", "salmon", "next", "cblearn"]
 LabelFormat = Literal["labels", "predictions", "predictions_parquet", "model", "folders"]
 
 
 def exported(storage: LiveStorage, record: StudyRecord, format: str) -> tuple[bytes, str, str]:
     """(bytes, content type, file ending) of a study's answers."""
+    if format not in WRITTEN:
+        raise unknown_name("Format", format, WRITTEN)
     names = [item.name for item in storage.items(record.name)]
-    if format in ("csv", "jsonl", "parquet"):
+    if format in _TABLES:
         excluded = {person.name for person in storage.respondents(record.name) if person.excluded}
-        rows = answer_rows(storage.answers(record.name, None, everything=True), names, excluded)
-        if format == "csv":
-            return write_csv(rows).encode(errors="replace"), "text/csv; charset=utf-8", ".csv"
-        if format == "jsonl":
-            return write_json_lines(rows).encode(), "application/x-ndjson", ".jsonl"
-        return write_parquet(rows), "application/octet-stream", ".parquet"
-    answered = [pair for pair in storage.answers(record.name, None) if pair.question.purpose in ("train", "hold_out")]
-    if format == "salmon":
-        return salmon.write(answered, names, record.created_at).encode(), "text/csv; charset=utf-8", "-salmon.csv"
-    if format == "next":
-        return next.write(answered, names, record.name).encode(), "text/csv; charset=utf-8", "-next.csv"
-    if format == "cblearn":
-        return cblearn.write(answered, names), "application/octet-stream", "-cblearn.npz"
-    raise unknown_name("Format", format, get_args(ExportFormat))
+        data = _TABLES[format](answer_rows(storage.answers(record.name, None, everything=True), names, excluded))
+    else:
+        everything = storage.answers(record.name, None)
+        answered = [pair for pair in everything if pair.question.purpose in ("train", "hold_out")]
+        data = _WRITERS[format](answered, names, record)
+    encoded = data if isinstance(data, bytes) else data.encode(errors="replace")
+    return encoded, ANSWERS[format].content_type, ANSWERS[format].ending
+
+
+_TABLES: dict[str, Callable[[Iterable[Mapping[str, Any]]], str | bytes]] = {  # everything on record
+    "csv": write_csv,
+    "jsonl": write_json_lines,
+    "parquet": write_parquet,
+}
+_WRITERS: dict[str, Callable[[list[Answered], list[str], StudyRecord], str | bytes]] = {  # the answers in force
+    "salmon": lambda answered, names, record: salmon.write(answered, names, record.created_at),
+    "next": lambda answered, names, record: next.write(answered, names, record.name),
+    "cblearn": lambda answered, names, _: cblearn.write(answered, names),
+    "r": lambda answered, names, _: r.write(answered, names),
+    "things": lambda answered, names, _: things.write(answered),
+}
+_READERS: dict[str, Callable[[Any, str, list[str]], list[Answered]]] = {
+    "csv": read_csv,
+    "jsonl": read_json_lines,
+    "parquet": read_parquet,
+    "salmon": salmon.read,
+    "next": next.read,
+    "cblearn": cblearn.read,
+    "things": things.read,
+}
 
 
 def exported_labels(
@@ -127,15 +145,10 @@ def item_file(storage: LiveStorage, record: StudyRecord, spec: Mapping[str, Any]
 
 def imported(storage: LiveStorage, record: StudyRecord, data: bytes, format: str) -> tuple[int, int]:
     """Answers read and answers new."""
+    if format not in READ:
+        raise unknown_name("Format", format, READ)
     names = [item.name for item in storage.items(record.name)]
-    of_text = {"csv": read_csv, "jsonl": read_json_lines, "salmon": salmon.read, "next": next.read}
-    of_bytes = {"cblearn": cblearn.read, "parquet": read_parquet}
-    if format in of_text:
-        answered = of_text[format](_text(data), record.name, names)
-    elif format in of_bytes:
-        answered = of_bytes[format](data, record.name, names)
-    else:
-        raise unknown_name("Format", format, [*of_text, *of_bytes])
+    answered = _READERS[format](_text(data) if ANSWERS[format].is_text else data, record.name, names)
     return len(answered), storage.import_answers(record.name, _for_study(answered, record))
 
 
@@ -158,8 +171,9 @@ def restored(storage: LiveStorage, data: bytes, name: str | None) -> StudyRecord
     record = new_record(kept.record.spec, items)
     told = kept.record
     record = replace(record, created_at=told.created_at, archived=told.archived, retention_days=told.retention_days)
+    record = replace(record, paused=told.paused)
     _check_new(storage, record.name)
-    serving_for(storage, record, items.items)  # refuses what cannot be served
+    servings_for(storage, record, items.items)  # refuses what cannot be served
     storage.create_study(
         record,
         kept.items,
@@ -176,13 +190,26 @@ def put_study(storage: LiveStorage, spec: dict[str, Any], items: ItemSet, files:
     """A new study, once it is clear that its questions can be asked."""
     record = new_record({key: value for key, value in spec.items() if value}, items)
     _check_new(storage, record.name)
-    draw = serving_for(storage, record, items.items).draw
-    # The first questions are random by plan, and there before a worker has looked.
-    drawn = [] if draw is None else islice(draw("train"), record.spec["queries"]["first"])
-    first = [replace(question, strategy_asked="random") for question in drawn]
+    servings = servings_for(storage, record, items.items)
+    by_queue = {serving.condition: serving for serving in servings.values() if serving.draw_at is None}
+    first = []
+    for serving in by_queue.values():
+        # The first questions are random by plan, and there before a worker has looked.
+        drawn = islice(serving.draw("train"), record.spec["queries"]["first"]) if serving.draw else ()
+        first += [replace(question, strategy_asked="random") for question in drawn]
     features = None if check_settings(record.spec).items.mapped else items.features
     storage.create_study(record, items.items, features, files, questions=first)
     return record
+
+
+def copied(storage: LiveStorage, record: StudyRecord, name: str) -> StudyRecord:
+    """A new study of the same items and settings: nobody has seen it yet."""
+    spec = {**record.spec, "study": {**record.spec.get("study", {}), "name": name}}
+    files = [file for path in storage.files(record.name) if (file := storage.file(record.name, path)) is not None]
+    stored = tuple(storage.items(record.name))
+    items = ItemSet(stored, features_of(check_settings(record.spec), storage, len(stored)))
+    made = put_study(storage, spec, items, files)
+    return storage.change_study(made.name, retention_days=record.retention_days)
 
 
 def check_from_outside(spec: Mapping[str, Any]) -> None:

@@ -7,14 +7,17 @@ import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.random import default_rng
+from numpy.random import Generator, default_rng
 
+from infonn.arrays import IntArray
 from infonn.beliefs import Belief
 from infonn.contracts.storage import Answered, LiveStorage
 from infonn.live.cold_fits import ColdFit, ColdFitter
-from infonn.loop import FIT, SELECT, live_rng
+from infonn.live.studies import queues
+from infonn.loop import FIT, SELECT, Loop, live_rng
 from infonn.queries import Answers, padded_queries
 from infonn.records import Question
+from infonn.specs.settings import check_spec
 from infonn.study import Study
 
 REFILL_EVERY_S = 0.25
@@ -146,24 +149,35 @@ class Updater:
         asked = [pair.question.query for pair in self.answered] + [question.query for question in leased]
         rows = padded_queries(asked, study.candidates)
         rng = live_rng(study.seed, SELECT, version, secrets.randbits(32))
-        answers = self._train_answers()
-        questions: list[Question]
+        questions: list[Question] = []
+        people = check_spec(self.storage.study(study.name).spec)["people"]
+        filled = (
+            queues(people, self.storage.items(study.name), study.task) if people["conditions"] else {"": study.task}
+        )
+        size = -(-self.queue_size() // max(1, len(filled)))
+        for condition, task in filled.items():
+            chosen = self._chosen(replace(study.loop, task=task), rows, size, rng)
+            questions += [replace(question, condition=condition) for question in chosen]
+        self.storage.replace_open(study.name, questions)
+        self.n_left = len(questions)
+
+    def _chosen(self, loop: Loop, asked: IntArray, size: int, rng: Generator) -> list[Question]:
+        """What the belief would ask now, or random questions as long as there is none."""
+        study, answers = self.study, self._train_answers()
         if self.warm_belief is None or len(answers) < study.first:
-            queries = study.loop.random_queries(self.queue_size(), rows, rng)
+            queries = loop.random_queries(size, asked, rng)
             questions = [study.make_question(query, "random", rng) for query in queries]
             if len(answers) >= study.first:  # it should have been chosen, and there is no belief yet: say so
                 questions = [replace(question, strategy_asked=study.strategy_name) for question in questions]
-        else:
-            chosen, scores = study.loop.choose(self.warm_belief, answers, rows, self.queue_size(), rng)
-            version, examples = self.belief_version, study.task.examples(self.warm_belief, answers)
-            questions = [
-                study.make_question(
-                    query, study.strategy_name, rng, score=float(score), model_version=version, examples=examples
-                )
-                for query, score in zip(chosen, scores)
-            ]
-        self.storage.replace_open(study.name, questions)
-        self.n_left = len(questions)
+            return questions
+        chosen, scores = loop.choose(self.warm_belief, answers, asked, size, rng)
+        version, examples = self.belief_version, study.task.examples(self.warm_belief, answers)
+        return [
+            study.make_question(
+                query, study.strategy_name, rng, score=float(score), model_version=version, examples=examples
+            )
+            for query, score in zip(chosen, scores)
+        ]
 
     def _cold_fit_is_due(self) -> bool:
         """While answers keep coming, cold fits may take a small share of the time."""

@@ -13,14 +13,14 @@ import numpy as np
 from infonn.datasets.items import IMAGE_ENDINGS
 from infonn.errors import DataError
 from infonn.formats.archives import unpack
-from infonn.formats.media import safe_image, safe_sound
+from infonn.formats.media import SOUND_ENDINGS, VIDEO_ENDINGS, safe_image, safe_sound, safe_video
 from infonn.records import ItemFile
 from infonn.specs.build import read_items
 
 if TYPE_CHECKING:
     from infonn.datasets.items import ItemSet
 
-SOUND_ENDINGS = (".mp3", ".ogg", ".flac", ".wav", ".m4a")
+MEDIA = ".media/"  # where the files are that a study's texts show
 TABLE_ENDINGS = (".csv",)
 MAX_IMAGES = 5000
 
@@ -73,6 +73,22 @@ def items_in_place(pictures: Path, items: Path | None = None, features: Path | N
         if items is not None and item.image and not (pictures / item.image).is_file():
             raise DataError(f'Item "{item.name}" names {item.image}, which is not in {pictures}.')
     return read
+
+
+def text_media(uploads: list[tuple[str, bytes]]) -> list[ItemFile]:
+    """Pictures, sounds and videos that a study's texts show: `![words](name.png)`."""
+    files: dict[str, ItemFile] = {}
+    for filename, data in uploads:
+        name = PurePosixPath(filename.replace("\\", "/")).name
+        sorts = ((IMAGE_ENDINGS, safe_image), (SOUND_ENDINGS, safe_sound), (VIDEO_ENDINGS, safe_video))
+        make_safe = next((make for endings, make in sorts if name.lower().endswith(endings)), None)
+        if make_safe is None or len(name.encode()) > 190:
+            raise DataError(f'"{filename}" is no picture, sound or video that a text can show.')
+        if name in files:
+            raise DataError(f'Two files for the texts are called "{name}".')
+        check_text("A file for the texts", name)
+        files[name] = ItemFile(f"{MEDIA}{name}", *make_safe(data, name))
+    return list(files.values())
 
 
 def check_array(data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Distances from references to candidates, for one embedding or many draws."""
+"""Distances that the options of a query go by, for one embedding or many draws."""
 
 from __future__ import annotations
 
@@ -7,9 +7,39 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from infonn.arrays import Array, FloatArray, IntArray, is_torch
+from infonn.queries import Kind
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+_OTHERS = ((1, 2), (0, 2), (0, 1))  # of three, by place
+
+
+def option_squared_distances(embedding: Array, queries: Array, kind: Kind) -> Array:
+    """Squared distance that each option goes by: (..., items, dims), (n, 1 + k) -> (..., n, options or candidates).
+
+    That of a candidate to its reference; of an odd one, that between the two others.
+    """
+    if kind == "odd_one_out":
+        return opposite_squared_distances(embedding, queries)
+    return query_squared_distances(embedding, queries)
+
+
+def opposite_squared_distances(embedding: Array, triples: Array) -> Array:
+    """Between the two others, for each of three items: (..., items, dims), (n, 3) -> (..., n, 3).
+
+    As `query_squared_distances`: for numpy and torch, by a table of all pairs where items are few.
+    """
+    if is_torch(embedding):
+        first, second = ([others[place] for others in _OTHERS] for place in (0, 1))
+        corners = _torch_rows(embedding, triples)  # (..., n, 3, dims)
+        return (corners[..., first, :] - corners[..., second, :]).square().sum(-1)
+    pairs = [(triples[:, i], triples[:, j]) for i, j in _OTHERS]
+    if embedding.shape[-2] ** 2 <= len(triples):
+        table = ((embedding[..., :, None, :] - embedding[..., None, :, :]) ** 2).sum(-1)
+        return np.stack([table[..., i, j] for i, j in pairs], axis=-1)
+    return np.stack([((embedding[..., i, :] - embedding[..., j, :]) ** 2).sum(-1) for i, j in pairs], axis=-1)
 
 
 def query_squared_distances(embedding: Array, queries: Array) -> Array:
@@ -31,10 +61,14 @@ def query_squared_distances(embedding: Array, queries: Array) -> Array:
 
 
 def _torch_squared_distances(embedding: Tensor, queries: Tensor, padding: Tensor) -> Tensor:
-    # One look-up of all rows: its gradient is one sum, where that of indexing sorts. Nothing is sent to the device.
-    rows = embedding.index_select(-2, queries.clamp(min=0).flatten())
-    rows = rows.view(*embedding.shape[:-2], *queries.shape, embedding.shape[-1])
+    rows = _torch_rows(embedding, queries.clamp(min=0))
     return (rows[..., 1:, :] - rows[..., :1, :]).square().sum(-1).masked_fill(padding, float("inf"))
+
+
+def _torch_rows(embedding: Tensor, queries: Tensor) -> Tensor:
+    """One look-up of all rows: its gradient is one sum, where that of indexing sorts. Nothing goes to the device."""
+    rows = embedding.index_select(-2, queries.flatten())
+    return rows.view(*embedding.shape[:-2], *queries.shape, embedding.shape[-1])
 
 
 def pairwise_squared_distances(rows: FloatArray, columns: FloatArray) -> FloatArray:

@@ -17,9 +17,9 @@ from functools import cached_property
 import numpy as np
 
 from infonn.arrays import Array, FloatArray, IntArray, library_of
-from infonn.maths.distances import query_squared_distances
-from infonn.maths.responses import ResponseSettings, nearest_log_probs, ranking_log_probs
-from infonn.queries import Answers, orders
+from infonn.maths.distances import option_squared_distances
+from infonn.maths.responses import ResponseSettings, option_log_probs
+from infonn.queries import Answers, odd_one_first, orders
 
 N_SETTINGS = 5  # scale, share, spread, sharpness, lapse
 
@@ -111,34 +111,39 @@ def log_density(
 def answer_log_probs(parameters: Array, layout: Layout, features: Array, answers: Answers) -> Array:
     """log P(each answer) under one parameter vector: (parameters,) -> (answers,)."""
     xp = library_of(parameters)
-    squared = query_squared_distances(embed(parameters, layout, features), xp.asarray(answers.queries))
+    points, queries = embed(parameters, layout, features), xp.asarray(answers.queries)
+    squared = option_squared_distances(points, queries, answers.kind)
     settings = ResponseSettings(1.0, xp.exp(parameters[layout.sharpness]), 1 / (1 + xp.exp(-parameters[layout.lapse])))
-    log_probs = ranking_log_probs if answers.kind == "ranking" else nearest_log_probs
-    return log_probs(squared, settings)[np.arange(len(answers)), answers.responses]
+    return option_log_probs(squared, settings, answers.kind)[np.arange(len(answers)), answers.responses]
 
 
 @dataclass(frozen=True)
 class Choices:
-    """Answers as the chains read them: candidates from nearest on, as far as the answer tells.
+    """Answers as the chains read them: one of several pairs of items is the nearest, then perhaps the next.
 
-    `queries` (n, 1 + k) have the chosen candidate first, or all in their order; `stages` (n,) is how many choices
-    an answer holds (1 for NN, k - 1 for a ranking), `n_options` (n,) how many answers were possible.
+    `pairs` (n, k, 2) have the chosen pair first, or all in their order: the reference with each candidate (-1 beyond
+    the end of a short query), or the three pairs of a triple with an odd one; all rows of one sort. `stages` (n,) is
+    how many choices an answer holds (k - 1 for a ranking, else 1), `n_options` (n,) how many answers were possible.
     """
 
-    queries: IntArray
+    pairs: IntArray
     stages: IntArray
     n_options: FloatArray
 
     def __len__(self) -> int:
-        return len(self.queries)
+        return len(self.pairs)
 
     def take(self, rows: slice) -> Choices:
-        return Choices(self.queries[rows], self.stages[rows], self.n_options[rows])
+        return Choices(self.pairs[rows], self.stages[rows], self.n_options[rows])
 
 
 def choices_of(answers: Answers) -> Choices:
-    """NN or ranking answers as choices."""
+    """Answers as choices."""
     queries, responses = answers.queries, answers.responses
+    if answers.kind == "odd_one_out":
+        odd, first, second = odd_one_first(answers).T
+        pairs = np.stack([[first, second], [first, odd], [second, odd]]).transpose(2, 0, 1)
+        return Choices(np.ascontiguousarray(pairs), np.ones(len(pairs), np.int32), np.full(len(pairs), 3.0))
     counts = (queries[:, 1:] >= 0).sum(axis=1)
     if answers.kind == "ranking":
         n_candidates = queries.shape[1] - 1
@@ -150,5 +155,6 @@ def choices_of(answers: Answers) -> Choices:
         rows = np.arange(len(queries))
         order[rows, responses], order[:, 0] = 0, responses  # the chosen one changes places with the first
         stages, n_options = np.ones(len(queries)), counts
-    ordered = np.hstack([queries[:, :1], np.take_along_axis(queries[:, 1:], order, axis=1)])
-    return Choices(ordered.astype(np.int32), stages.astype(np.int32), n_options.astype(np.float64))
+    candidates = np.take_along_axis(queries[:, 1:], order, axis=1)
+    pairs = np.stack(np.broadcast_arrays(queries[:, :1], candidates), axis=-1)
+    return Choices(pairs.astype(np.int32), stages.astype(np.int32), n_options.astype(np.float64))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from infonn.arrays import FloatArray, IntArray
-from infonn.maths.distances import query_squared_distances
-from infonn.maths.responses import ResponseSettings, nearest_log_probs, ranking_log_probs
+from infonn.maths.distances import option_squared_distances
+from infonn.maths.responses import ResponseSettings, option_log_probs
 from infonn.queries import Kind, rank_of_orders
 
 
 def expected_responses(embedding: FloatArray, queries: IntArray, kind: Kind) -> IntArray:
-    """The likeliest response to NN and ranking queries: the nearest candidate, or the candidates by distance."""
-    squared = query_squared_distances(embedding, queries)
+    """The likeliest response: the nearest candidate, the candidates by distance, or what the nearest pair leaves."""
+    squared = option_squared_distances(embedding, queries, kind)
     if kind == "ranking":
         return rank_of_orders(np.argsort(squared, axis=1, kind="stable"))
     nearest: IntArray = squared.argmin(axis=1)
@@ -23,8 +23,7 @@ def response_log_probs(
     embedding: FloatArray, queries: IntArray, responses: IntArray, kind: Kind, settings: ResponseSettings
 ) -> FloatArray:
     """How likely the responses given were under the response model, in nats: (n,)."""
-    squared = query_squared_distances(embedding, queries)
-    log_probs = ranking_log_probs(squared, settings) if kind == "ranking" else nearest_log_probs(squared, settings)
+    log_probs = option_log_probs(option_squared_distances(embedding, queries, kind), settings, kind)
     chosen: FloatArray = log_probs[np.arange(len(queries)), responses]
     return chosen
 

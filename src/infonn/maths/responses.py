@@ -1,5 +1,8 @@
 """How likely each option is, given distances: Plackett-Luce over (d^2 + mu)^-sharpness, with a lapse rate.
 
+The nearest of some candidates is chosen by their distances to the reference. The odd one of three is the one that the
+nearest pair leaves out: a pair is chosen among the three as a candidate is, by the distance within it.
+
 The one home of the response model: learners, criteria and oracles call it, with numpy arrays or torch
 tensors. Everything is in logs, finite for equal, zero and huge distances; padding has probability 0.
 """
@@ -12,7 +15,7 @@ import numpy as np
 
 from infonn.arrays import Array, library_of
 from infonn.errors import DataError
-from infonn.queries import orders
+from infonn.queries import Kind, orders
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,14 @@ def log_weights(squared_distances: Array, settings: ResponseSettings) -> Array:
     """log (d^2 + mu)^-sharpness; -inf for padding, whose distance is infinite."""
     xp = library_of(squared_distances)
     return -settings.sharpness * xp.log(squared_distances + settings.mu)
+
+
+def option_log_probs(
+    squared_distances: Array, settings: ResponseSettings, kind: Kind, lapse: Array | None = None
+) -> Array:
+    """log P(option) by the distances that options go by (`distances.option_squared_distances`)."""
+    log_probs = ranking_log_probs if kind == "ranking" else nearest_log_probs
+    return log_probs(squared_distances, settings, lapse)
 
 
 def nearest_log_probs(squared_distances: Array, settings: ResponseSettings, lapse: Array | None = None) -> Array:

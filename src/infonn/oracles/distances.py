@@ -1,4 +1,4 @@
-"""Answers by a true metric: the nearest candidate, or all of them in order, with or without noise."""
+"""Answers by a true metric: the nearest candidate, all of them in order, or the odd one; with or without noise."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from numpy.random import Generator
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.errors import DataError, InvalidQueryError
-from infonn.maths.distances import query_squared_distances
-from infonn.maths.responses import ResponseSettings, nearest_log_probs, ranking_log_probs
-from infonn.queries import Kind, rank_of_orders
+from infonn.maths.distances import option_squared_distances
+from infonn.maths.prediction import expected_responses
+from infonn.maths.responses import ResponseSettings, option_log_probs
+from infonn.queries import Kind
 
 
 @dataclass(frozen=True)
@@ -28,20 +29,17 @@ class DistanceOracle:
 
     def __post_init__(self) -> None:
         if self.kind == "label":
-            raise InvalidQueryError('Distances answer "nearest" and "ranking" questions; classes need another oracle.')
+            raise InvalidQueryError("Distances answer questions of similarity; classes need another oracle.")
         if not np.isfinite(self.embedding).all():
             row = int(np.flatnonzero(~np.isfinite(self.embedding).all(axis=1))[0])
             raise DataError(f"Item {row} of the true embedding is not finite; every coordinate must be a number.")
 
     def answer(self, queries: IntArray, rng: Generator) -> IntArray:
         """The response to each query."""
-        squared_distances = query_squared_distances(self.embedding, queries)
-        if self.response is not None:
-            model = nearest_log_probs if self.kind == "nearest" else ranking_log_probs
-            return _draw(model(squared_distances, self.response), rng)
-        if self.kind == "nearest":
-            return np.argmin(squared_distances, axis=1).astype(np.int32)
-        return rank_of_orders(np.argsort(squared_distances, axis=1, kind="stable"))
+        if self.response is None:
+            return expected_responses(self.embedding, queries, self.kind).astype(np.int32)
+        squared_distances = option_squared_distances(self.embedding, queries, self.kind)
+        return _draw(option_log_probs(squared_distances, self.response, self.kind), rng)
 
 
 def mahalanobis_oracle(

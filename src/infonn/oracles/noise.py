@@ -11,7 +11,7 @@ from numpy.random import Generator
 from infonn.arrays import FloatArray, IntArray
 from infonn.contracts.loop import Oracle
 from infonn.errors import DataError, InvalidQueryError
-from infonn.queries import Kind, option_counts, orders, question_keys, rank_of_orders
+from infonn.queries import Kind, option_counts, option_items, orders, question_keys, rank_of_orders
 
 
 @dataclass(frozen=True)
@@ -50,16 +50,17 @@ class Corrupted:
 
 
 def _shifted(queries: IntArray, responses: IntArray, shift: IntArray, counts: IntArray, kind: Kind) -> IntArray:
-    """The option `shift` places on, counted with the candidates in ascending order."""
+    """The option `shift` places on, counted with the items that stand for options in ascending order."""
     if kind == "label":
         return (responses + shift) % counts
-    candidates = np.where(queries[:, 1:] < 0, np.iinfo(np.int32).max, queries[:, 1:])
-    ascending = np.argsort(candidates, axis=1)  # place -> position
+    items = option_items(queries, kind)
+    items = np.where(items < 0, np.iinfo(np.int32).max, items)
+    ascending = np.argsort(items, axis=1)  # place -> position
     place = np.argsort(ascending, axis=1)  # position -> place
     rows = np.arange(len(queries))
-    if kind == "nearest":
+    if kind != "ranking":
         return ascending[rows, (place[rows, responses] + shift) % counts]
-    table = orders(candidates.shape[1])
+    table = orders(items.shape[1])
     canonical = rank_of_orders(np.take_along_axis(place, table[responses], axis=1))
     return rank_of_orders(np.take_along_axis(ascending, table[(canonical + shift) % counts], axis=1))
 

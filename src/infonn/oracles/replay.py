@@ -9,15 +9,17 @@ from numpy.random import Generator, default_rng
 
 from infonn.arrays import IntArray
 from infonn.errors import InvalidQueryError
-from infonn.queries import Answers, question_keys
+from infonn.queries import Answers, option_items, question_keys
 
 
 class Recorded:
-    """Recorded NN answers, grouped by what was asked: one question may have several, even different, answers."""
+    """Recorded answers, grouped by what was asked: one question may have several, even different, answers."""
 
     def __init__(self, answers: Answers) -> None:
-        if answers.kind != "nearest":
-            raise InvalidQueryError(f'Recorded answers are of kind "{answers.kind}"; replay knows "nearest" only.')
+        if answers.kind not in ("nearest", "odd_one_out"):
+            raise InvalidQueryError(
+                f'Recorded answers are of kind "{answers.kind}"; replay knows "nearest" and "odd_one_out".'
+            )
         keys = question_keys(answers.queries, answers.kind)
         self.answers = answers
         self.rows = np.argsort(keys, kind="stable")  # rows of one question stand together
@@ -44,7 +46,8 @@ class ReplayOracle:
 
     def answer(self, queries: IntArray, rng: Generator) -> IntArray:
         """The recorded response to each query, whatever the order of its candidates."""
-        keys = question_keys(queries, "nearest")
+        kind = self.recorded.answers.kind
+        keys = question_keys(queries, kind)
         found = np.minimum(np.searchsorted(self.recorded.keys, keys), len(self.recorded.keys) - 1)
         missing = np.flatnonzero(self.recorded.keys[found] != keys)
         if len(missing):
@@ -52,5 +55,5 @@ class ReplayOracle:
                 f"Query {queries[missing[0]].tolist()} has no answer on record; ask the oracle's own queries only."
             )
         rows, answers = self._rows[found], self.recorded.answers
-        chosen = answers.queries[rows, 1 + answers.responses[rows]]
-        return np.argmax(queries[:, 1:] == chosen[:, None], axis=1).astype(np.int32)
+        chosen = option_items(answers.queries, kind)[rows, answers.responses[rows]]
+        return np.argmax(option_items(queries, kind) == chosen[:, None], axis=1).astype(np.int32)

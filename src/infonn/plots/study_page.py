@@ -59,14 +59,14 @@ def write_report(
     ]
     picture = base64.b64encode(curves.read_bytes()).decode()
     escaped = {key: html.escape(text) for key, text in {"title": title, "lead": lead, **texts}.items()}
-    page = Template(Path(__file__).with_name("study_page.html").read_text()).substitute(
+    page = Template(Path(__file__).with_name("study_page.html").read_text(encoding="utf-8")).substitute(
         **escaped,
         numbers="".join(_number(*number) for number in numbers),
         curves=f"data:image/svg+xml;base64,{picture}",
         questions="".join(_question(asked) for asked in questions),
         data=json.dumps({"names": list(names), "rounds": rounds}).replace("<", "\\u003c"),
     )
-    path.write_text(page)
+    path.write_text(page, encoding="utf-8")
 
 
 def on_one_page(embeddings: Sequence[FloatArray]) -> list[FloatArray]:

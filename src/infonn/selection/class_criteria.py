@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -22,6 +23,8 @@ CHUNK_ITEMS = 1 << 14
 class ClassEntropy:
     """MaxEntropy: nats of the predicted class."""
 
+    by_query: ClassVar[bool] = True
+
     def __call__(self, queries: IntArray, situation: Situation, rng: Generator) -> FloatArray:
         return _by_item(lambda items: entropy(point_log_probs(situation.belief, items)), queries)
 
@@ -29,6 +32,8 @@ class ClassEntropy:
 @dataclass(frozen=True)
 class Margin:
     """How close the second most likely class comes to the most likely one: 0 is a tie, -1 is certain."""
+
+    by_query: ClassVar[bool] = True
 
     def __call__(self, queries: IntArray, situation: Situation, rng: Generator) -> FloatArray:
         def score(items: IntArray) -> FloatArray:

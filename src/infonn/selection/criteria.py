@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -27,6 +28,7 @@ class Information:
     """Nats the response is expected to tell us about the belief; `corrected` by S / (S - 1) for few draws."""
 
     corrected: bool = False
+    by_query: ClassVar[bool] = True
 
     def __call__(self, queries: IntArray, situation: Situation, rng: Generator) -> FloatArray:
         predict = prediction_of(situation)
@@ -42,6 +44,8 @@ class Information:
 @dataclass(frozen=True)
 class Entropy:
     """Nats of the mean answer: uncertain, but perhaps only because the answer is noise."""
+
+    by_query: ClassVar[bool] = True
 
     def __call__(self, queries: IntArray, situation: Situation, rng: Generator) -> FloatArray:
         return in_chunks(lambda log_probs: entropy(mean_answer(log_probs)), prediction_of(situation), queries)

@@ -17,12 +17,12 @@ from numpy.random import Generator
 from infonn.arrays import Array, FloatArray, IntArray, as_like, is_torch, library_of, to_numpy
 from infonn.beliefs import Belief
 from infonn.contracts.loop import Prediction, Situation
-from infonn.errors import NeedsDrawsError, unknown_name
-from infonn.maths.distances import pairwise_spread, query_squared_distances
+from infonn.errors import InvalidQueryError, NeedsDrawsError, unknown_name
+from infonn.maths.distances import option_squared_distances, pairwise_spread
 from infonn.maths.draws import DEFAULT_DRAWS, DrawMethod, normal_draws
 from infonn.maths.information import mutual_information
-from infonn.maths.responses import ResponseSettings, nearest_log_probs, ranking_log_probs
-from infonn.queries import Kind
+from infonn.maths.responses import ResponseSettings, option_log_probs
+from infonn.queries import Kind, option_items
 
 ALL_PAIRS = 20_000  # with more items, sigma and mu come from the distances that the pool asks about
 CHUNK_NUMBERS = 1 << 22  # log_probs that stand in memory at once, where no kernel does without
@@ -44,13 +44,14 @@ class DistancePrediction:
 
     def __call__(self, queries: IntArray) -> Array:
         queries = as_like(queries, self.embedding)
-        distances = query_squared_distances(self.embedding, queries) ** 0.5
-        columns = _places(queries[:, 1:]) if self.column is None else self.column[queries[:, 1:]]
+        distances = option_squared_distances(self.embedding, queries, self.kind) ** 0.5
+        items = option_items(queries, self.kind)
+        columns = _places(items) if self.column is None else self.column[items]
         return option_log_probs((distances + self.sigma * self.normals[:, columns]) ** 2, self.response, self.kind)
 
     def information(self, queries: IntArray) -> FloatArray:
         """Nats each response is expected to tell."""
-        if is_torch(self.embedding):
+        if is_torch(self.embedding) or self.kind == "odd_one_out":
             return in_chunks(mutual_information, self, queries)
         from infonn.maths.kernels.information import distance_information
 
@@ -62,6 +63,8 @@ class DistancePrediction:
 
     def swap_information(self, queries: IntArray, position: int, items: IntArray) -> FloatArray:
         """Nats of every query with each of `items` at `position`: (queries, items); see `kernels.swaps`."""
+        if self.kind == "odd_one_out":
+            return _swaps_one_by_one(self, queries, position, items)
         from infonn.maths.kernels.swaps import distance_swaps
 
         embedding, normals = to_numpy(self.embedding), to_numpy(self.normals)
@@ -84,14 +87,15 @@ class EmbeddingPrediction:
             from infonn.maths.kernels.responses import drawn_log_probs
 
             return drawn_log_probs(draws, local, self.response)
-        return option_log_probs(query_squared_distances(draws, as_like(local, draws)), self.response, self.kind)
+        squared = option_squared_distances(draws, as_like(local, draws), self.kind)
+        return option_log_probs(squared, self.response, self.kind)
 
     def information(self, queries: IntArray) -> FloatArray:
         """Nats each response is expected to tell."""
         if not len(queries):
             return np.empty(0)
         one, _ = self._draws_of(queries[:1])
-        if is_torch(one):
+        if is_torch(one) or self.kind == "odd_one_out":
             return in_chunks(mutual_information, self, queries)
         from infonn.maths.kernels.information import draws_information
 
@@ -105,6 +109,8 @@ class EmbeddingPrediction:
 
     def swap_information(self, queries: IntArray, position: int, items: IntArray) -> FloatArray:
         """Nats of every query with each of `items` at `position`: (queries, items); see `kernels.swaps`."""
+        if self.kind == "odd_one_out":
+            return _swaps_one_by_one(self, queries, position, items)
         from infonn.maths.kernels.swaps import draws_swaps
 
         draws, local = self._draws_of(np.append(queries, items)[None])
@@ -127,13 +133,6 @@ class EmbeddingPrediction:
         return self.belief.draws_of(items), number[queries]
 
 
-def option_log_probs(squared_distances: Array, response: ResponseSettings, kind: Kind) -> Array:
-    """log P(option) for each NN query, or log P(order) for each ranking."""
-    if kind == "ranking":
-        return ranking_log_probs(squared_distances, response)
-    return nearest_log_probs(squared_distances, response)
-
-
 def in_chunks(score: Callable[[Array], Array], predict: Prediction, queries: IntArray) -> FloatArray:
     """`score` of the predicted log_probs, so many queries at a time that memory stays bounded."""
     if not len(queries):
@@ -142,6 +141,16 @@ def in_chunks(score: Callable[[Array], Array], predict: Prediction, queries: Int
     chunk = max(1, CHUNK_NUMBERS // (one.shape[0] * one.shape[-1]))
     parts = [to_numpy(score(predict(queries[i : i + chunk]))) for i in range(0, len(queries), chunk)]
     return np.concatenate(parts)
+
+
+def _swaps_one_by_one(predict: Prediction, queries: IntArray, position: int, items: IntArray) -> FloatArray:
+    """The nats of every query with each of `items` at `position`, -inf where it is in it already."""
+    swapped = np.repeat(queries[:, None], len(items), axis=1)
+    swapped[:, :, position] = items
+    there = (queries[:, :, None] == items).any(axis=1)
+    scores = np.full(there.shape, -np.inf)
+    scores[~there] = in_chunks(mutual_information, predict, swapped[~there])
+    return scores
 
 
 # --- predictors ----------------------------------------------------------------------------------------
@@ -169,9 +178,11 @@ class DistanceNoise:
     def __call__(self, situation: Situation, rng: Generator) -> Prediction:
         spread = _Spread(situation)
         embedding = situation.belief.embedding
-        n_columns, column = situation.pool.shape[1] - 1, None
+        kind = _kind_of(situation, self.kind)
+        options = option_items(situation.pool, kind)
+        n_columns, column = options.shape[1], None
         if self.draws_by == "item":
-            items = np.unique(situation.pool[:, 1:])  # only these need a column; that of padding is not read
+            items = np.unique(options)  # only these need a column; that of padding is not read
             n_columns, column = len(items), np.zeros(len(embedding), np.int32)
             column[items] = np.arange(len(items))
         return DistancePrediction(
@@ -180,7 +191,7 @@ class DistanceNoise:
             None if column is None else as_like(column, embedding),
             spread.deviation if self.sigma is None else self.sigma,
             _response(self.mu, spread),
-            self.kind or situation.answers.kind,
+            kind,
         )
 
 
@@ -202,7 +213,7 @@ class EmbeddingNoise:
         n_items, n_dims = embedding.shape
         normals = normal_draws(self.n_draws, n_items * n_dims, rng, self.method).reshape(-1, n_items, n_dims)
         noisy = replace(situation.belief, draws=embedding + self.sigma * as_like(normals, embedding))
-        return EmbeddingPrediction(noisy, _response(self.mu, _Spread(situation)), self.kind or situation.answers.kind)
+        return EmbeddingPrediction(noisy, _response(self.mu, _Spread(situation)), _kind_of(situation, self.kind))
 
 
 @dataclass(frozen=True)
@@ -219,7 +230,7 @@ class BeliefDraws:
                 "which draw around it, or a learner that gives draws."
             )
         response = _response(self.mu, _Spread(situation))
-        return EmbeddingPrediction(situation.belief, response, self.kind or situation.answers.kind)
+        return EmbeddingPrediction(situation.belief, response, _kind_of(situation, self.kind))
 
 
 @dataclass(frozen=True)
@@ -266,7 +277,8 @@ class _Spread:
         embedding = to_numpy(self.situation.belief.embedding)
         if len(embedding) <= ALL_PAIRS:
             return pairwise_spread(embedding)
-        distances = np.sqrt(query_squared_distances(embedding, self.situation.pool))
+        kind = self.situation.answers.kind
+        distances = np.sqrt(option_squared_distances(embedding, self.situation.pool, kind))
         distances = distances[np.isfinite(distances)]
         return float(distances.std(ddof=1)), float(distances.max())
 
@@ -285,6 +297,17 @@ def _response(mu: float | None, spread: _Spread) -> ResponseSettings:
     if mu is not None:
         return replace(learned, mu=mu) if learned else ResponseSettings(mu)
     return learned or ResponseSettings(spread.largest or 1.0)  # 1: all items in one place
+
+
+def _kind_of(situation: Situation, wanted: Kind | None) -> Kind:
+    """The kind of question that is predicted: as the answers are, unless another is wanted."""
+    kind = situation.answers.kind
+    if wanted is not None and wanted != kind and kind == "odd_one_out":
+        raise InvalidQueryError(
+            f'This strategy foresees answers of kind "{wanted}", which have a reference, and the study asks for the '
+            'odd one of three. Use a strategy such as info_nn, or kind = "nearest".'
+        )
+    return wanted or kind
 
 
 def _places(candidates: Array) -> Array:

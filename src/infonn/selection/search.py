@@ -41,12 +41,13 @@ class SwapSearch:
             return pool[:0]
         order = np.argsort(-scores, kind="stable")
         order = order[(pool[order] >= 0).all(axis=1)]  # short rows have no place to swap
-        order = order[first_of_each(pool[order])]
+        kind = situation.answers.kind
+        order = order[first_of_each(pool[order], kind)]
         items = items_to_try(pool[order], len(situation.belief.embedding), self.most_items)
         starts, heights = pool[order[: self.starts]], scores[order[: self.starts]]
         found = climb(starts, heights, items, predict.swap_information, self.swaps_per_item * len(items))
-        found = found[first_of_each(found)]
-        return found[not_among(found, pool, "nearest")]
+        found = found[first_of_each(found, kind)]
+        return found[not_among(found, pool, kind)]
 
 
 def climb(queries: IntArray, scores: FloatArray, items: IntArray, swap_scores: SwapScores, most_swaps: int) -> IntArray:

@@ -139,7 +139,7 @@ class AtEmbedding:
     mu: float | None = None
 
     def __call__(self, situation: Situation, rng: Generator) -> Prediction:
-        _check_triplets(situation.pool)
+        _check_triplets(situation)
         belief = situation.belief
         response = belief.response or ResponseSettings(PAPER_MU)
         if self.mu is not None:
@@ -147,16 +147,22 @@ class AtEmbedding:
         return CertainPrediction(to_numpy(belief.embedding), response)
 
 
-def _check_triplets(pool: IntArray) -> None:
-    if pool.shape[1] != 3:
+def _check_triplets(situation: Situation) -> None:
+    n_candidates, kind = situation.pool.shape[1] - 1, situation.answers.kind
+    if n_candidates != 2:
         raise InvalidQueryError(
             f"This strategy picks triplets, a reference and 2 candidates, and the pool has queries of "
-            f"{pool.shape[1] - 1} candidates. Set candidates = 2."
+            f"{n_candidates} candidates. Set candidates = 2."
+        )
+    if kind == "odd_one_out":
+        raise InvalidQueryError(
+            "This strategy picks triplets, a reference and 2 candidates, and the study asks for the odd one of three. "
+            'Use kind = "nearest", or a strategy such as info_nn.'
         )
 
 
 def _any_triplet(situation: Situation, rng: Generator) -> None:
-    _check_triplets(situation.pool)
+    _check_triplets(situation)
 
 
 # --- named -------------------------------------------------------------------------------------------

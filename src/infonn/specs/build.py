@@ -187,7 +187,7 @@ def create_study(
     *,
     features: FloatArray | None = None,
     task: str = "similarity",
-    candidates: int = 3,
+    candidates: int | None = None,
     kind: str = "nearest",
     classes: Sequence[str] = (),
     learner: str | Mapping[str, Any] | Learner = "default",
@@ -206,13 +206,16 @@ def create_study(
     `first` questions are random: 20, or none where a strategy for labels begins by itself. What may be asked is `pool`
     (rows of queries), or else drawn, `pool_size` at a time.
     With `load_if_exists` a stored study of this name and these settings goes on. Task "labels" asks for the class of
-    items, one of `classes`, and needs features.
+    items, one of `classes`, and needs features. A question has 3 `candidates` unless you say otherwise, and is of
+    `kind` "nearest", "ranking" or "odd_one_out": which of three items does not belong?
     """
     from infonn.datasets.items import as_items
 
-    queries = {"candidates": candidates, "kind": kind, "pool_size": pool_size, "classes": list(classes)}
+    queries: dict[str, Any] = {"kind": kind, "pool_size": pool_size, "classes": list(classes)}
     if first is not None:
         queries["first"] = first  # else as many as the strategy needs
+    if candidates is not None:
+        queries["candidates"] = candidates
     spec = {
         "study": {"name": name or "study", "task": task, "seed": seed},
         "queries": queries,
@@ -288,7 +291,8 @@ def new_record(spec: Mapping[str, Any], items: ItemSet) -> StudyRecord:
     ):
         check_name(kind, table, name)
     record = _record(settings)
-    if task == "similarity" and settings.strategy.name in _LIVE_PER_REFERENCE:
+    has_reference = task == "similarity" and settings.queries.kind != "odd_one_out"
+    if has_reference and settings.strategy.name in _LIVE_PER_REFERENCE:
         record.spec["strategy"].setdefault("per_reference", True)  # type: ignore[index]
     build_task(record.spec, _try_out(record, items))
     return record

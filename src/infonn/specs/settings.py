@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from infonn.errors import DataError, unknown_name
-from infonn.queries import Kind
+from infonn.queries import ODD_CANDIDATES, Kind
 from infonn.specs.registry import by_present_names
 
 LARGEST = 2**63 - 1  # for a column of the database
 Whole = Annotated[int, Field(ge=0, le=LARGEST)]
 Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 Share = Annotated[float, Field(ge=0, le=1)]
+
+
+_ORIGIN = re.compile(r"https?://[A-Za-z0-9.\-]+(:\d{1,5})?")
+
+
+def ending(text: str) -> float:
+    """When a study ends that says so: seconds since 1970. A day ends with itself, and UTC is meant unless it says."""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f'ends is "{text}"; it must be a day or a time, as 2027-03-31 or 2027-03-31T18:00') from None
+    if len(text) <= 10:
+        when += timedelta(days=1)
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 
 class _Table(BaseModel):
@@ -64,7 +80,7 @@ class ItemsTable(BaseModel):
 
 
 class QueriesTable(_Table):
-    candidates: int = 3
+    candidates: int = 3  # beside the reference; where the odd one of three is asked for, beside any one of them: 2
     kind: Kind = "nearest"
     first: Whole = 20  # random questions at the beginning; none for labels where the strategy needs none
     pool_size: Positive = 20_000
@@ -90,6 +106,37 @@ class OracleTable(_PartTable):
     name: str = ""
 
 
+class FieldTable(_Table):
+    """A question about the person: [[people.before]] or [[people.after]]."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]  # the column of the export
+    label: Annotated[str, Field(min_length=1, max_length=500)]
+    kind: Literal["text", "long_text", "number", "choice", "choices"] = "text"
+    options: Annotated[list[str], Field(max_length=200)] = []  # of a choice
+    required: bool = True
+    least: float | None = None  # of a number
+    most: float | None = None
+    screen_out: list[str] = []  # options that end it for a person before the first question
+
+    @model_validator(mode="after")
+    def _options_of_choices(self) -> FieldTable:
+        if self.kind in ("choice", "choices") and len(set(self.options)) < 2:
+            raise ValueError(f'field "{self.name}" is a {self.kind}; it needs at least two different options')
+        if unknown := [option for option in self.screen_out if option not in self.options]:
+            raise ValueError(f'field "{self.name}" screens out "{unknown[0]}", which is none of its options')
+        return self
+
+
+class ConditionTable(_Table):
+    """Some of the people, and how it is for them: [[people.conditions]]. What is not said is as for everybody."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_\-]{0,39}$")]  # ?condition=NAME in a link
+    items: list[str] = []  # by name; empty for all
+    order: Literal["chosen", "listed", "reversed"] = "chosen"  # of the references: as the strategy wants, or as listed
+    question: str = ""
+    instructions: str = ""
+
+
 class PeopleTable(_Table):
     title: str = ""
     question: str = ""  # asked above every question; empty for the page's own words
@@ -97,18 +144,52 @@ class PeopleTable(_Table):
     consent: str = ""  # Markdown
     thanks: str = ""  # Markdown, on the last page
     language: str = "en"
+    pause_text: str = ""  # Markdown, between two blocks
     hold_out: Annotated[float, Field(ge=0, le=0.9)] = 0.12  # share of random questions that never train
     at_random: Share = 0.0  # share of the questions that train which are random, to compare the chosen ones with
     overlap: Annotated[int, Field(ge=1, le=100)] = 1  # people who are asked the same query
     resolve: Literal["majority", "dawid_skene"] = "majority"  # which label counts where people disagree
     repeats: bool = False  # whether one person may be asked the same query again
+    self_repeats: Annotated[float, Field(ge=0, le=0.5)] = 0.0  # share of questions asked again, for self-consistency
+    repeat_gap: Annotated[int, Field(ge=1, le=1000)] = 10  # questions in between, at least
     per_person: Annotated[int, Field(ge=0, le=100_000)] = 0  # questions for each person; 0 for no limit
+    most_people: Annotated[int, Field(ge=0, le=1_000_000)] = 0  # who may take part; 0 for no limit
+    ends: Annotated[str, Field(max_length=40)] = ""  # date or time (UTC unless it says so) after which nobody is asked
+    min_time_s: Annotated[float, Field(ge=0, le=60)] = 0.0  # before a choice counts
+    block: Annotated[int, Field(ge=0, le=100_000)] = 0  # questions between two pauses; 0 for none
+    pause_s: Annotated[float, Field(ge=0, le=3600)] = 0.0  # the shortest pause
     lease_s: Annotated[float, Field(ge=1, le=30 * 86_400)] = 600.0  # then a question goes to somebody else
     prefetch: Annotated[int, Field(ge=0, le=10)] = 2  # questions a page holds beside the one on the screen
-    practice: list[Any] = []  # {reference, candidates, expected}, by item name
-    catch: list[Any] = []  # {position, reference, candidates, expected}
+    practice: list[Any] = []  # {reference, candidates, expected}, by item name; an odd one has no reference
+    catch: list[Any] = []  # {position, reference, candidates, expected}; without a position, for `catch_every`
+    catch_every: Annotated[int, Field(ge=0, le=10_000)] = 0  # one of the others among so many questions, anywhere
+    most_wrong: Annotated[int, Field(ge=0, le=1000)] = 0  # catch questions answered wrong, then it ends; 0: never
+    before: Annotated[list[FieldTable], Field(max_length=50)] = []  # questions about the person, before the first one
+    after: Annotated[list[FieldTable], Field(max_length=50)] = []  # and after the last
+    conditions: Annotated[list[ConditionTable], Field(max_length=100)] = []
+    withdraw: bool = True  # whether people find a button that deletes what they gave
     completion_code: str = ""
     completion_url: str = ""
+    screen_out_code: str = ""  # for who does not fit, or failed too many catch questions
+    screen_out_url: str = ""
+    over_quota_code: str = ""  # for who came when there was nothing left to do
+    over_quota_url: str = ""
+    embed_origins: Annotated[list[str], Field(max_length=20)] = []  # sites that may show the page in a frame
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> PeopleTable:
+        for what, names in (
+            ("fields", [field.name for field in (*self.before, *self.after)]),
+            ("conditions", [condition.name for condition in self.conditions]),
+        ):
+            if twice := [name for name in names if names.count(name) > 1]:
+                raise ValueError(f'two {what} are called "{twice[0]}"; every one needs a name of its own')
+        if self.ends:
+            ending(self.ends)
+        for origin in self.embed_origins:
+            if not _ORIGIN.fullmatch(origin):
+                raise ValueError(f'embed_origins has "{origin}"; an origin is written as https://lab.example')
+        return self
 
 
 class Settings(_Table):
@@ -171,6 +252,8 @@ def check_settings(spec: Mapping[str, Any]) -> Settings:
             given[part] = by_present_names(given[part])
     if isinstance(study := given.get("study"), dict) and study.get("task") == "labels":
         given["queries"] = {**_first_labels(given), **_as_table(given.get("queries", {}), "queries"), "kind": "label"}
+    if isinstance(queries := given.get("queries"), dict) and queries.get("kind") == "odd_one_out":
+        given["queries"] = {"candidates": ODD_CANDIDATES, **queries}
     try:
         settings = Settings.model_validate(given)
     except ValidationError as error:
@@ -190,10 +273,16 @@ def _first_labels(given: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _plain(values: Any) -> Any:
-    """Numbers of numpy, from a script, as Python's own."""
+    """Numbers of numpy, from a script, as Python's own; days and times of TOML as text."""
     if not isinstance(values, Mapping):
         return values
-    return {key: value.item() if isinstance(value, np.generic) else value for key, value in values.items()}
+    return {key: _plain_value(value) for key, value in values.items()}
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return value.isoformat() if isinstance(value, date) else value  # a datetime is a date
 
 
 def _as_table(values: Any, table: str) -> dict[str, Any]:
@@ -223,11 +312,15 @@ _OUT_OF_RANGE = ("greater_than_equal", "less_than_equal", "finite_number")
 def _sentence(error: ErrorDetails) -> Exception:
     """What pydantic found, in our words."""
     table, *rest = (str(part) for part in error["loc"])
+    if error["type"] == "value_error":
+        return DataError(f"[{table}] {error['msg'].removeprefix('Value error, ')}.")
     if not rest:
         if error["type"] == "extra_forbidden":
             return unknown_name("Table", table, Settings.model_fields)
         return DataError(f"[{table}] is {error['input']!r}; it must be a table of keys and values.")
     key, value = rest[0], error["input"]
+    if len(rest) > 1:
+        return _nested_sentence(error, table, rest)
     fields = getattr(Settings(), table).__class__.model_fields
     if error["type"] == "extra_forbidden":
         return unknown_name(f"Key in [{table}]", key, fields)
@@ -243,6 +336,21 @@ def _sentence(error: ErrorDetails) -> Exception:
         return DataError(f"[{table}] {key} is {value}; it must be from {low} to {high}.")
     wanted = _TYPE_WORDS.get(error["type"], "something else")
     return DataError(f"[{table}] {key} is {value!r}; it must be {wanted}, like {fields[key].default!r}.")
+
+
+def _nested_sentence(error: ErrorDetails, table: str, rest: list[str]) -> Exception:
+    """Of an entry of a list of tables, such as the third of [[people.before]]."""
+    (name, number, *keys), value = rest, error["input"]
+    where = f"[[{table}.{name}]] number {int(number) + 1}"
+    if not keys:
+        return DataError(f"{where} is {value!r}; it must be a table of keys and values.")
+    if error["type"] == "extra_forbidden":
+        entry: Any = Settings.model_fields[table].annotation
+        known = entry.model_fields[name].annotation.__args__[0].model_fields
+        return unknown_name(f"Key in {where}", keys[0], known)
+    if error["type"] == "missing":
+        return DataError(f"{where} has no {keys[0]}: {value!r}.")
+    return DataError(f"{where}: {keys[0]} is {value!r}. {error['msg']}.")
 
 
 def _range_of(metadata: list[Any]) -> tuple[Any, Any]:

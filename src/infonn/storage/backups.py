@@ -76,9 +76,11 @@ def _copy_sqlite(path: Path, target: Path) -> None:
 
 
 def _restore_sqlite(path: Path, copy: Path) -> Path | None:
+    path = path.resolve()  # a journal lies beside the file that a link leads to
+    in_use = StorageError(f"{path} is in use. Stop the server and its workers, then restore.")
     _check_copy(copy)
     if _in_use(path):
-        raise StorageError(f"{path} is in use. Stop the server and its workers, then restore.")
+        raise in_use
     draft = path.with_name(f"{path.name}.restoring")
     draft.unlink(missing_ok=True)  # of a restore that was killed
     make_private(draft)
@@ -89,6 +91,9 @@ def _restore_sqlite(path: Path, copy: Path) -> Path | None:
     _sync(draft)
     replaced = _put_aside(path)
     os.replace(draft, path)
+    if replaced is not None and _in_use(replaced):  # a server has started meanwhile: it keeps what it opened
+        os.replace(replaced, path)
+        raise in_use
     _sync(path)
     return replaced
 
@@ -144,12 +149,14 @@ def _put_aside(path: Path) -> Path | None:
 
 def _sync(path: Path) -> None:
     """Wait until the file, and its name, are on the disk."""
-    for each in (path, path.parent):
-        opened = os.open(each, os.O_RDONLY)
+    with path.open("r+b") as file:
+        os.fsync(file.fileno())
+    with suppress(OSError):  # where the system lets a folder be synced: not on Windows
+        folder = os.open(path.parent, os.O_RDONLY)
         try:
-            os.fsync(opened)
+            os.fsync(folder)
         finally:
-            os.close(opened)
+            os.close(folder)
 
 
 # --- PostgreSQL ------------------------------------------------------------------------------------

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from infonn.records import Counts
+from infonn.records import Counts, Purpose
 from infonn.storage.leasing import AT_WORK_S, RECENT
 from infonn.storage.schema import answers, questions, respondents
 from infonn.storage.sql_leasing import is_leased, is_open
@@ -25,7 +25,7 @@ def counts_of(connection: Connection, study_id: int, now: float) -> Counts:
             .group_by(answers.c.purpose, answers.c.outcome)
         )
     }
-    purposes = ("train", "hold_out", "catch", "practice")
+    purposes = get_args(Purpose)
     queue = of_questions & (questions.c.purpose == "train") & questions.c.copy_of.is_(None)
     handed_out = of_questions & (questions.c.purpose == "train") & questions.c.asked_at.is_not(None)
     fell_back = questions.c.strategy_used != questions.c.strategy_asked

@@ -229,24 +229,24 @@ class Database:
 
 
 def normal_url(url: str) -> URL:
-    """The URL with the driver we use; a SQLite file's folder is made."""
+    """The URL with the driver we use."""
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
         if parsed.database in (None, "", ":memory:"):
             raise StorageError(f'"{url}" names no file. Use sqlite:///study.db, or memory:// to keep nothing.')
-        try:
-            Path(str(parsed.database)).parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageError(f"The folder of {parsed.database} cannot be made: {error.strerror}.") from error
         return parsed.set(drivername="sqlite")
     return parsed.set(drivername="postgresql+psycopg")
 
 
 def make_private(path: Path) -> None:
-    """Make the file if there is none, and keep others from reading it: it holds what people answered.
+    """Make the file and its folder if there are none, and keep others from reading it: it holds what people answered.
 
     A file that is there is not opened: closing it would end the locks that this process has on it.
     """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"The folder of {path} cannot be made: {error.strerror}.") from error
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
@@ -264,9 +264,10 @@ def check_file(path: Path) -> None:
         return
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_BUSY_S)) as connection:
-            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if tables and not {"studies", "settings", "alembic_version"} <= tables:
-                shown = ", ".join(sorted(tables)[:5])
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            marked = connection.execute("PRAGMA application_id").fetchone()[0]
+            if (tables or marked) and not {"studies", "settings", "alembic_version"} <= tables:
+                shown = ", ".join(sorted(tables)[:5]) or "none yet"
                 raise StorageError(f"{path} is a database of another program (its tables: {shown}). Name another file.")
             problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     except sqlite3.OperationalError as error:

@@ -4,18 +4,27 @@ is accepted, and what an import may bring."""
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
 from infonn.contracts.storage import Answered, Serving
-from infonn.errors import AlreadyAnsweredError, DataError, InvalidQueryError, UnknownQuestionError
+from infonn.errors import (
+    AlreadyAnsweredError,
+    DataError,
+    InvalidQueryError,
+    StudyFullError,
+    UnknownQuestionError,
+)
 from infonn.queries import question_key
 from infonn.records import Answer, Purpose, Question, check_response, second_answer
 from infonn.storage.plain import check_answer, check_question
 
 KEPT_MODELS = 3  # the newest ones of a study
 AT_WORK_S = 120.0  # a person seen within this time counts as at work
+ARRIVING_S = 600.0  # a person without an answer counts as taking part for so long
+PERSONAL: tuple[Purpose, ...] = ("catch", "repeat", "practice")  # purposes of questions that are for one person alone
 RECENT = 500  # questions over which staleness is reported
 
 
@@ -27,6 +36,8 @@ class Leasing(Protocol):
     n_done: int  # answers in force, practice aside
     n_practice: int  # practice questions handed out so far
     n_catch: int  # catch questions handed out so far
+    n_repeats: int  # questions asked again, handed out so far
+    n_wrong: int  # catch questions answered wrong, and not undone
     n_leased: int  # questions handed out in this transaction
 
     @property
@@ -36,11 +47,19 @@ class Leasing(Protocol):
         """What this person holds, in the order in which it was handed out."""
         ...
 
-    def next_open(self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool) -> Question | None:
-        """The first free question that this person has not answered and that asks none of `keys` nor (without
-        `repeats`) what this person answered.
+    def next_open(
+        self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool, condition: str
+    ) -> Question | None:
+        """The first free question of a condition that this person has not answered and that asks none of `keys` nor
+        (without `repeats`) what this person answered. Random ones that were handed out before come after all others:
+        those of people who only knock must not stand before what was chosen.
 
-        With `copies`, only among the copies made for overlap."""
+        With `copies`, only among the copies made for overlap; these are for other people, also with `repeats`."""
+        ...
+
+    def to_repeat(self, gap: int) -> Question | None:
+        """The first train or hold-out question this person answered, and was not asked again, with at least `gap`
+        answers of theirs since."""
         ...
 
     def seen(self) -> set[str]:
@@ -76,6 +95,16 @@ class Leasing(Protocol):
         ...
 
 
+def least_taken(conditions: Sequence[str], of_people: Iterable[str]) -> str:
+    """Whose turn it is: the condition with the fewest people, the first of them; none where there are none."""
+    taken = Counter(of_people)
+    return min(conditions, key=lambda condition: taken[condition], default="")
+
+
+def study_full(study: str, most_people: int) -> StudyFullError:
+    return StudyFullError(f'Study "{study}" takes {most_people} people, and they are all there.')
+
+
 def lapsed(asked_at: Any, lease_until: Any, now: Any) -> Any:
     """Whether a lease is over: its time has passed, or it was given before the clock was set back.
 
@@ -89,6 +118,8 @@ def lapsed(asked_at: Any, lease_until: Any, now: Any) -> Any:
 
 def lease_questions(leasing: Leasing, n: int, serving: Serving) -> list[Question]:
     """Up to `n` questions for one person, those held already first, all leased from now."""
+    if serving.ahead is not None:
+        n = min(n, max(serving.ahead, leasing.n_done))
     held = leasing.held()[:n] if n else []
     leased = [_renewed(leasing, question, serving.lease_s) for question in held]
     while len(leased) < n:
@@ -128,17 +159,44 @@ def _next(leasing: Leasing, leased: list[Question], serving: Serving) -> Questio
     position = leasing.n_done + sum(question.purpose != "practice" for question in leased)
     if serving.per_person is not None and position >= serving.per_person:
         return None
-    due = sorted(place for place in serving.catch if place <= position)
+    if serving.most_wrong and leasing.n_wrong >= serving.most_wrong:
+        return None
+    due = serving.catch_until(leasing.respondent, position)
     if leasing.n_catch < len(due):
         leasing.n_catch += 1
-        return _personal(leasing, serving.catch[due[leasing.n_catch - 1]])
+        return _personal(leasing, due[leasing.n_catch - 1])
+    if serving.is_repeat_at(leasing.respondent, position) and (again := _again(leasing, leased, serving)):
+        return again
     keys = {question_key(question.query, question.kind) for question in leased}
     purpose = serving.purpose_at(leasing.respondent, position)
-    if serving.overlap > 1 and (copy := leasing.next_open(purpose, keys, serving.repeats, copies=True)):
+    if serving.draw_at is not None:  # an order of its own: no queue, and nothing that others were asked
+        place = position - leasing.n_catch - leasing.n_repeats
+        return _first_new(leasing, serving.draw_at(purpose, place), keys, serving)
+    open_ones = {"keys": keys, "repeats": serving.repeats, "condition": serving.condition}
+    if serving.overlap > 1 and (copy := leasing.next_open(purpose, copies=True, **open_ones)):  # type: ignore[arg-type]
         return copy  # what others were asked comes first, so that queries are completed
     if purpose == "train" and serving.is_random_at(leasing.respondent, position):
         return _drawn(leasing, purpose, keys, serving, strategy_asked="random")
-    return leasing.next_open(purpose, keys, serving.repeats, copies=False) or _drawn(leasing, purpose, keys, serving)
+    found = leasing.next_open(purpose, copies=False, **open_ones)  # type: ignore[arg-type]
+    return found or _drawn(leasing, purpose, keys, serving)
+
+
+def _again(leasing: Leasing, leased: list[Question], serving: Serving) -> Question | None:
+    """What this person answered a while ago, once more: a question of its own that never trains."""
+    before = leasing.to_repeat(max(0, serving.repeat_gap - len(leased)))
+    if before is None:
+        return None
+    leasing.n_repeats += 1
+    again = replace(before, purpose="repeat", copy_of=before.id, shown=_other_order(before), asked_at=None)
+    return _personal(leasing, replace(again, lease_until=None, unseen_answers=0, created_at=leasing.now))
+
+
+def _other_order(question: Question) -> tuple[int, ...]:
+    """Places on the screen drawn anew, so that nobody repeats a place; classes keep theirs."""
+    order = list(question.shown)
+    if question.kind != "label":
+        secrets.SystemRandom().shuffle(order)
+    return tuple(order)
 
 
 def _drawn(
@@ -147,8 +205,19 @@ def _drawn(
     """A random question: every hold-out question is one, train questions meant to be, or when the queue is dry."""
     if serving.draw is None:
         return None
+    return _first_new(leasing, serving.draw(purpose), keys, serving, strategy_asked)
+
+
+def _first_new(
+    leasing: Leasing,
+    drawn: Iterator[Question],
+    keys: set[str],
+    serving: Serving,
+    strategy_asked: str | None = None,
+) -> Question | None:
+    """The first of these that the person neither holds nor has answered, put into the queue."""
     old = keys if serving.repeats else keys | leasing.seen()
-    for question in serving.draw(purpose):
+    for question in drawn:
         if question_key(question.query, question.kind) not in old:
             if strategy_asked is not None:
                 question = replace(question, strategy_asked=strategy_asked)
@@ -201,8 +270,14 @@ def accept_answer(leasing: Leasing, answer: Answer, must_hold: bool) -> tuple[An
         leasing.close(question)
     if question.purpose != "practice":
         leasing.n_done += 1
+    leasing.n_wrong += is_wrong(question, answer)
     late = answer.late or (lease_end is not None and (lease_end <= leasing.now or taken_over))
     return replace(answer, received_at=answer.received_at or leasing.now, late=late, number=0), question
+
+
+def is_wrong(question: Question, answer: Answer) -> bool:
+    """Whether somebody did not see what a catch question asks."""
+    return question.purpose == "catch" and answer.response is not None and answer.response != question.expected
 
 
 def new_answers(

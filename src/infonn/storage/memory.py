@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from threading import RLock
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -31,13 +31,18 @@ from infonn.records import (
     Token,
 )
 from infonn.storage.leasing import (
+    ARRIVING_S,
     AT_WORK_S,
     KEPT_MODELS,
+    PERSONAL,
     RECENT,
     accept_answer,
+    is_wrong,
     lease_questions,
+    least_taken,
     never_asked,
     new_answers,
+    study_full,
 )
 from infonn.storage.memory_leasing import MemoryLeasing, Person, StoredStudy
 from infonn.storage.plain import check_json, check_study, check_text
@@ -98,6 +103,7 @@ class MemoryStorage:
         change: SpecChange | None = None,
         *,
         archived: bool | None = None,
+        paused: bool | None = None,
         retention_days: float | None = None,
     ) -> StudyRecord:
         with self._lock:
@@ -108,6 +114,7 @@ class MemoryStorage:
                 stored.record,
                 spec=spec,
                 archived=stored.record.archived if archived is None else archived,
+                paused=stored.record.paused if paused is None else paused,
                 retention_days=stored.record.retention_days if retention_days is None else retention_days,
             )
             return stored.record
@@ -132,21 +139,45 @@ class MemoryStorage:
 
     # --- people ------------------------------------------------------------------------------------
 
-    def join(self, study: str, outside_id: str | None = None, details: Mapping[str, Any] | None = None) -> Respondent:
-        check_json([outside_id or "", details or {}], "What is known of a person")
+    def join(
+        self,
+        study: str,
+        outside_id: str | None = None,
+        details: Mapping[str, Any] | None = None,
+        *,
+        conditions: Sequence[str] = (),
+        most_people: int = 0,
+    ) -> Respondent:
+        check_json([outside_id or "", details or {}, list(conditions)], "What is known of a person")
         with self._lock:
             stored = self._get(study)
             for name, known in stored.details.items():
                 if outside_id is not None and known["outside_id"] == outside_id:
                     return stored.people[name].record
-            person = self._person(stored, f"p-{secrets.token_hex(6)}").record
+            earliest = self._clock() - ARRIVING_S
+            taking_part = [p.record for p in stored.people.values() if p.n_done or p.record.seen_at > earliest]
+            if most_people and len(taking_part) >= most_people:
+                raise study_full(study, most_people)
+            person = self._person(stored, f"p-{secrets.token_hex(6)}")
+            condition = least_taken(conditions, [record.condition for record in taking_part])
+            person.record = replace(person.record, condition=condition)
             if outside_id is not None or details:
-                stored.details[person.name] = {"outside_id": outside_id, **(details or {})}
-            return person
+                stored.details[person.record.name] = {"outside_id": outside_id, **(details or {})}
+            return person.record
 
     def respondents(self, study: str) -> list[Respondent]:
         with self._lock:
             return [person.record for person in self._get(study).people.values()]
+
+    def respondent(self, study: str, name: str) -> Respondent | None:
+        person = self._get(study).people.get(name)
+        return None if person is None else person.record
+
+    def tell_about(self, study: str, respondent: str, about: Mapping[str, Any]) -> None:
+        check_json(about, "What a person said")
+        with self._lock:
+            person = self._person(self._get(study), respondent)
+            person.record = replace(person.record, about={**person.record.about, **about})
 
     def n_done(self, study: str, respondent: str) -> int:
         person = self._get(study).people.get(respondent)
@@ -220,7 +251,7 @@ class MemoryStorage:
 
     def _disown(self, stored: StoredStudy, question: Question) -> None:
         """A question of a deleted person: their own goes as well, one they held is free, others stay on record."""
-        if question.purpose in ("catch", "practice"):
+        if question.purpose in PERSONAL:
             self._drop(stored, question.id)
             return
         stored.questions[question.id] = replace(question, respondent="")
@@ -334,6 +365,7 @@ class MemoryStorage:
                     stored.leases[question.id, undone.respondent] = end
             if question.purpose != "practice":
                 leasing.n_done -= 1
+            leasing.n_wrong -= is_wrong(question, undone)
             leasing.leave()
             stored.n_changes += 1
             return undone
@@ -391,7 +423,7 @@ class MemoryStorage:
             unseen = [question.unseen_answers for question in recent] or [0]
             answered = [question.purpose for question, answer in in_force if answer.outcome == "answered"]
             return Counts(
-                answered={name: answered.count(name) for name in ("train", "hold_out", "catch", "practice")},
+                answered={name: answered.count(name) for name in get_args(Purpose)},
                 skipped=sum(answer.outcome == "skipped" for _, answer in in_force),
                 cannot_tell=sum(answer.outcome == "cannot_tell" for _, answer in in_force),
                 late=sum(answer.late for _, answer in in_force),
@@ -525,4 +557,5 @@ class MemoryStorage:
         stored, now = self._get(study), self._clock()
         person = self._person(stored, respondent)
         stored.release_lapsed(now)
-        return MemoryLeasing(stored, respondent, now, person.n_done, person.n_practice, person.n_catch)
+        handed_out = (person.n_practice, person.n_catch, person.n_repeats)
+        return MemoryLeasing(stored, respondent, now, person.n_done, *handed_out, person.n_wrong)

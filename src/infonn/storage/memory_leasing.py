@@ -21,7 +21,7 @@ from infonn.records import (
     Round,
     StudyRecord,
 )
-from infonn.storage.leasing import lapsed
+from infonn.storage.leasing import PERSONAL, lapsed
 
 
 @dataclass
@@ -88,6 +88,8 @@ class Person:
     n_done: int = 0
     n_practice: int = 0
     n_catch: int = 0
+    n_repeats: int = 0
+    n_wrong: int = 0
 
 
 @dataclass
@@ -100,6 +102,8 @@ class MemoryLeasing:
     n_done: int
     n_practice: int
     n_catch: int
+    n_repeats: int
+    n_wrong: int
     n_leased: int = 0
 
     @property
@@ -111,16 +115,34 @@ class MemoryLeasing:
         mine = [question for question in waiting if question.respondent == self.respondent and _was_given(question)]
         return sorted(mine, key=lambda question: question.asked_at or 0.0)
 
-    def next_open(self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool) -> Question | None:
+    def next_open(
+        self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool, condition: str
+    ) -> Question | None:
+        random_again = None
         for question_id in self.stored.waiting:
             question = self.stored.questions[question_id]
             if self.stored.states[question_id] != "open" or question.purpose != purpose:
                 continue
-            if copies and question.copy_of is None:
+            if question.condition != condition or (copies and question.copy_of is None):
                 continue
             key = question_key(question.query, question.kind)
-            known = self._answered(question_id) if repeats else key in self.seen()
-            if key not in keys and not known:
+            may_repeat = repeats and question.copy_of is None
+            known = self._answered(question_id) if may_repeat else key in self.seen()
+            if key in keys or known:
+                continue
+            if question.asked_at is None or question.strategy_used != "random":
+                return question
+            random_again = random_again or question
+        return random_again
+
+    def to_repeat(self, gap: int) -> Question | None:
+        answers = [answer for answer in self.stored.answers.values() if answer.respondent == self.respondent]
+        in_force = [answer for answer in answers if not answer.undone]
+        questions = self.stored.questions.values()
+        again = {q.copy_of for q in questions if q.purpose == "repeat" and q.respondent == self.respondent}
+        for answer in in_force[: max(0, len(in_force) - gap)]:
+            question = self.stored.questions[answer.question_id]
+            if question.purpose in ("train", "hold_out") and answer.outcome == "answered" and question.id not in again:
                 return question
         return None
 
@@ -171,8 +193,9 @@ class MemoryLeasing:
         """Write down where the person now stands."""
         person = self.stored.people[self.respondent]
         person.n_done, person.n_practice, person.n_catch = self.n_done, self.n_practice, self.n_catch
+        person.n_repeats, person.n_wrong = self.n_repeats, self.n_wrong
         person.record = replace(person.record, seen_at=self.now)
 
 
 def _was_given(question: Question) -> bool:
-    return question.asked_at is not None or question.purpose in ("catch", "practice")
+    return question.asked_at is not None or question.purpose in PERSONAL

@@ -21,7 +21,8 @@ _ANSWER = [field.name for field in fields(Answer)]
 
 
 def study_record(row: Row[Any]) -> StudyRecord:
-    return StudyRecord(row.name, row.spec, row.seed, row.created_at, row.archived, row.key, row.retention_days)
+    since = (row.created_at, row.archived, row.key, row.retention_days, row.paused)
+    return StudyRecord(row.name, row.spec, row.seed, *since)
 
 
 def item(row: Row[Any]) -> Item:
@@ -66,7 +67,7 @@ def answer(row: Row[Any], prefix: str = "") -> Answer:
 
 def respondent(row: Row[Any]) -> Respondent:
     agreed = (row.consent_version, row.consented_at)
-    return Respondent(row.name, row.joined_at, row.seen_at, row.excluded, *agreed)
+    return Respondent(row.name, row.joined_at, row.seen_at, row.excluded, *agreed, row.condition, row.about)
 
 
 def token(row: Row[Any]) -> Token:

@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-HEAD = "0002"  # the migration these tables stand for
+HEAD = "0003"  # the migration these tables stand for
 
 metadata = MetaData(
     naming_convention={
@@ -57,6 +57,7 @@ studies = Table(
     Column("n_answers", Integer, nullable=False, default=0),  # number of the last answer kept
     Column("n_changes", Integer, nullable=False, default=0),  # undone, excluded, imported, deleted
     Column("retention_days", Double, nullable=False, server_default=text("0")),
+    Column("paused", Boolean, nullable=False, server_default=text("false")),
 )
 
 items = Table(
@@ -100,6 +101,7 @@ questions = Table(
     Column("unseen_answers", Integer, nullable=False),
     Column("created_at", Double, nullable=False),
     Column("copy_of", Text),
+    Column("condition", Text, nullable=False, server_default=text("''")),
     Column("state", Text, nullable=False),  # open, leased, answered, withdrawn
     Column("respondent", Text, nullable=False),  # who holds it, or held it last
     Column("asked_at", Double),
@@ -166,6 +168,10 @@ respondents = Table(
     Column("n_catch", Integer, nullable=False),  # catch questions handed out
     Column("consent_version", Integer),
     Column("consented_at", Double),
+    Column("n_repeats", Integer, nullable=False, server_default=text("0")),  # questions asked again, handed out
+    Column("n_wrong", Integer, nullable=False, server_default=text("0")),  # catch questions answered wrong
+    Column("condition", Text, nullable=False, server_default=text("''")),
+    Column("about", JSON, nullable=False, server_default=text("'{}'")),  # what they said about themselves
 )
 
 consents = Table(

@@ -33,7 +33,17 @@ from infonn.records import (
 from infonn.storage import rows, schema, sql_owners
 from infonn.storage.counting import counts_of, in_force
 from infonn.storage.database import Database
-from infonn.storage.leasing import KEPT_MODELS, accept_answer, lease_questions, never_asked, new_answers
+from infonn.storage.leasing import (
+    ARRIVING_S,
+    KEPT_MODELS,
+    accept_answer,
+    is_wrong,
+    lease_questions,
+    least_taken,
+    never_asked,
+    new_answers,
+    study_full,
+)
 from infonn.storage.plain import check_json, check_study, check_text, is_plain
 from infonn.storage.schema import (
     answers,
@@ -111,7 +121,9 @@ class SqlStorage:
         check_study(record, items)
         if features is not None:
             files = [*files, ItemFile(_FEATURES, "application/octet-stream", rows.pack_array(features))]
-        values = {name: getattr(record, name) for name in ("name", "key", "seed", "archived", "retention_days")}
+        values = {
+            name: getattr(record, name) for name in ("name", "key", "seed", "archived", "retention_days", "paused")
+        }
         values |= {"spec": dict(record.spec), "created_at": record.created_at or self._clock()}
         with self.database.write() as connection:
             new = self._insert(studies).values(**values, **self._new_id(connection), n_answers=0, n_changes=0)
@@ -159,6 +171,7 @@ class SqlStorage:
         change: SpecChange | None = None,
         *,
         archived: bool | None = None,
+        paused: bool | None = None,
         retention_days: float | None = None,
     ) -> StudyRecord:
         with self.database.write() as connection:
@@ -166,7 +179,7 @@ class SqlStorage:
             row = connection.execute(sa.select(studies).where(the_study).with_for_update()).first()
             if row is None:
                 raise self._no_study(connection, name)
-            values: dict[str, Any] = {"archived": archived, "retention_days": retention_days}
+            values: dict[str, Any] = {"archived": archived, "paused": paused, "retention_days": retention_days}
             if change is not None:
                 values["spec"] = changed_spec(row.spec, change)
                 check_json(values["spec"], "A study's settings")
@@ -208,16 +221,33 @@ class SqlStorage:
 
     # --- people ------------------------------------------------------------------------------------
 
-    def join(self, study: str, outside_id: str | None = None, details: Mapping[str, Any] | None = None) -> Respondent:
-        check_json([outside_id or "", details or {}], "What is known of a person")
+    def join(
+        self,
+        study: str,
+        outside_id: str | None = None,
+        details: Mapping[str, Any] | None = None,
+        *,
+        conditions: Sequence[str] = (),
+        most_people: int = 0,
+    ) -> Respondent:
+        check_json([outside_id or "", details or {}, list(conditions)], "What is known of a person")
         try:
-            return self._join(study, outside_id, details)
+            return self._join(study, outside_id, details, conditions, most_people)
         except sa.exc.IntegrityError:  # the same person arrived in another tab at the same time
-            return self._join(study, outside_id, details)
+            return self._join(study, outside_id, details, conditions, most_people)
 
-    def _join(self, study: str, outside_id: str | None, details: Mapping[str, Any] | None) -> Respondent:
+    def _join(
+        self,
+        study: str,
+        outside_id: str | None,
+        details: Mapping[str, Any] | None,
+        conditions: Sequence[str],
+        most_people: int,
+    ) -> Respondent:
         with self.database.write() as connection:
             study_id = self._id(connection, study)
+            if conditions or most_people:  # who comes at the same time waits, so that turns and places are counted
+                connection.execute(sa.select(studies.c.id).where(studies.c.id == study_id).with_for_update())
             if outside_id is not None:
                 known = sa.select(respondents).join(
                     respondent_details,
@@ -228,8 +258,10 @@ class SqlStorage:
                 row = connection.execute(known.where(where)).first()
                 if row is not None:
                     return rows.respondent(row)
-            person = Respondent(f"p-{secrets.token_hex(6)}", self._clock(), self._clock())
-            self._ensure_respondent(connection, study_id, person.name)
+            condition = self._turn(connection, study, study_id, conditions, most_people)
+            now = self._clock()
+            person = Respondent(f"p-{secrets.token_hex(6)}", now, now, condition=condition)
+            self._ensure_respondent(connection, study_id, person.name, condition)
             if outside_id is not None or details:
                 connection.execute(
                     sa.insert(respondent_details).values(
@@ -240,6 +272,35 @@ class SqlStorage:
                     )
                 )
             return person
+
+    def _turn(
+        self, connection: Connection, study: str, study_id: int, conditions: Sequence[str], most_people: int
+    ) -> str:
+        """The condition of the next person; refuses one too many."""
+        if not conditions and not most_people:
+            return ""
+        here = (respondents.c.n_done > 0) | (respondents.c.seen_at > self._clock() - ARRIVING_S)
+        taking_part = sa.select(respondents.c.condition).where((respondents.c.study_id == study_id) & here)
+        of_people = list(connection.scalars(taking_part))
+        if most_people and len(of_people) >= most_people:
+            raise study_full(study, most_people)
+        return least_taken(conditions, of_people)
+
+    def respondent(self, study: str, name: str) -> Respondent | None:
+        with self.database.read() as connection:
+            where = (respondents.c.study_id == self._id(connection, study)) & (respondents.c.name == name)
+            row = connection.execute(sa.select(respondents).where(where)).first()
+            return None if row is None else rows.respondent(row)
+
+    def tell_about(self, study: str, respondent: str, about: Mapping[str, Any]) -> None:
+        check_json(about, "What a person said")
+        with self.database.write() as connection:
+            study_id = self._id(connection, study)
+            self._ensure_respondent(connection, study_id, respondent)
+            row = self._lock_respondent(connection, study_id, respondent)
+            assert row is not None
+            where = (respondents.c.study_id == study_id) & (respondents.c.name == respondent)
+            connection.execute(sa.update(respondents).where(where).values(about={**row.about, **about}))
 
     def respondents(self, study: str) -> list[Respondent]:
         with self.database.read() as connection:
@@ -415,6 +476,9 @@ class SqlStorage:
                 return undone
             if row.purpose != "practice":
                 leasing.n_done -= 1
+            if row.purpose == "catch":
+                found = leasing.question(row.question_id)
+                leasing.n_wrong -= found is not None and is_wrong(found[0], undone)
             leasing.leave()
             back = (questions.c.study_id == study_id) & (questions.c.id == row.question_id)
             others = sa.exists().where(
@@ -594,6 +658,8 @@ class SqlStorage:
             sql_owners.insert_act(connection, self._clock(), who, what, study, details or {})
 
     def acts(self, study: str | None = None, after: int = 0, limit: int = 1000) -> list[Act]:
+        if study is not None and not is_plain(study):
+            return []
         with self.database.read() as connection:
             return sql_owners.acts_after(connection, study, after, limit)
 
@@ -644,16 +710,18 @@ class SqlStorage:
         if abs(now - self._released_at.get(study_id, -math.inf)) > _RELEASE_EVERY_S:
             release_lapsed(connection, study_id, now)
             self._released_at[study_id] = now
-        return SqlLeasing(connection, study, study_id, respondent, row.n_done, row.n_practice, row.n_catch, now)
+        counters = (row.n_done, row.n_practice, row.n_catch, row.n_repeats, row.n_wrong)
+        return SqlLeasing(connection, study, study_id, respondent, *counters, now)
 
     @staticmethod
     def _lock_respondent(connection: Connection, study_id: int, name: str) -> sa.Row[Any] | None:
         return connection.execute(_LOCK_RESPONDENT, {"study": study_id, "person": name}).first()
 
-    def _ensure_respondent(self, connection: Connection, study_id: int, name: str) -> None:
+    def _ensure_respondent(self, connection: Connection, study_id: int, name: str, condition: str = "") -> None:
         now = self._clock()
         values = {"study_id": study_id, "name": name, "joined_at": now, "seen_at": now, "excluded": False}
-        counters = {"n_done": 0, "n_practice": 0, "n_catch": 0}
+        values |= {"condition": condition, "about": {}}
+        counters = {"n_done": 0, "n_practice": 0, "n_catch": 0, "n_repeats": 0, "n_wrong": 0}
         connection.execute(self._insert(respondents).values(**values, **counters).on_conflict_do_nothing())
 
     def _insert(self, table: sa.Table) -> Any:

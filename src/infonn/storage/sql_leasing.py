@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection
 from infonn.queries import question_key
 from infonn.records import Answer, Purpose, Question
 from infonn.storage import rows
-from infonn.storage.leasing import lapsed
+from infonn.storage.leasing import PERSONAL, lapsed
 from infonn.storage.schema import answers, leases, questions, respondents
 
 
@@ -50,7 +50,7 @@ _ANSWERED = (answers.c.study_id == _STUDY) & (answers.c.respondent == _RESPONDEN
 _HELD = (
     sa.select(questions)
     .where(_OF_STUDY & (questions.c.respondent == _RESPONDENT) & questions.c.state.in_(("leased", "open")))
-    .where(questions.c.asked_at.is_not(None) | questions.c.purpose.in_(("catch", "practice")))
+    .where(questions.c.asked_at.is_not(None) | questions.c.purpose.in_(PERSONAL))
     .order_by(questions.c.asked_at, questions.c.number)
     .with_for_update()
 )
@@ -83,6 +83,8 @@ _LEAVE = (
         n_done=bindparam("done"),
         n_practice=bindparam("practice"),
         n_catch=bindparam("catch"),
+        n_repeats=bindparam("again"),
+        n_wrong=bindparam("wrong"),
     )
 )
 _LAPSED = (
@@ -91,6 +93,12 @@ _LAPSED = (
     .with_for_update(skip_locked=True)
 )
 _RELEASE = sa.update(questions).where(questions.c.number.in_(_LAPSED.scalar_subquery())).values(state="open")
+_IN_FORCE = (
+    sa.select(answers.c.question_id, answers.c.purpose, answers.c.outcome).where(_ANSWERED).order_by(answers.c.number)
+)
+_REPEATED = sa.select(questions.c.copy_of).where(
+    _OF_STUDY & (questions.c.respondent == _RESPONDENT) & (questions.c.purpose == "repeat")
+)
 _QUESTION_BY_ID = sa.select(questions).where(_THE_QUESTION).with_for_update()
 _CLOSE_QUESTION = sa.update(questions).where(_THE_QUESTION).values(state="answered", respondent=_RESPONDENT)
 _ANSWER_BY_ID = sa.select(answers).where((answers.c.study_id == _STUDY) & (answers.c.id == bindparam("id")))
@@ -100,13 +108,19 @@ _ANSWERS_TO = sa.select(answers).where(
 
 
 @lru_cache
-def _next_open(repeats: bool, copies: bool) -> sa.Select[Any]:
+def _next_open(repeats: bool, copies: bool, random_again: bool) -> sa.Select[Any]:
     where = _OF_STUDY & (questions.c.state == "open") & (questions.c.purpose == bindparam("purpose"))
+    where &= questions.c.condition == bindparam("condition")
     where &= questions.c.query_key.not_in(bindparam("keys", expanding=True))
     if copies:
         where &= questions.c.copy_of.is_not(None)
+    if not random_again:
+        where &= questions.c.asked_at.is_(None) | (questions.c.strategy_used != "random")
     same_query, same_question = answers.c.query_key == questions.c.query_key, answers.c.question_id == questions.c.id
-    where &= ~sa.exists().where(_ANSWERED & (same_question if repeats else same_query))
+    # A copy made for overlap is for somebody else, whatever else may be repeated.
+    known = sa.case((questions.c.copy_of.is_(None), same_question), else_=same_query) if repeats else same_query
+    where &= ~sa.exists().where(_ANSWERED & known)
+    where &= questions.c.copy_of.is_(None) | (questions.c.query_key != bindparam("just_now"))
     found = sa.select(questions).where(where).order_by(questions.c.number).limit(1)
     return found.with_for_update(skip_locked=True)
 
@@ -130,6 +144,8 @@ class SqlLeasing:
     n_done: int
     n_practice: int
     n_catch: int
+    n_repeats: int
+    n_wrong: int
     now: float
     answered: Question | None = None  # answered in this transaction, and not in the table yet
     n_leased: int = 0
@@ -137,11 +153,29 @@ class SqlLeasing:
     def held(self) -> list[Question]:
         return [rows.question(row, self.study) for row in self.run(_HELD)]
 
-    def next_open(self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool) -> Question | None:
-        if self.answered is not None and not repeats:
-            keys = keys | {question_key(self.answered.query, self.answered.kind)}
-        row = self.run(_next_open(repeats, copies), purpose=purpose, keys=sorted(keys)).first()
-        return None if row is None else rows.question(row, self.study)
+    def next_open(
+        self, purpose: Purpose, keys: set[str], repeats: bool, copies: bool, condition: str
+    ) -> Question | None:
+        just_now = "" if self.answered is None else question_key(self.answered.query, self.answered.kind)
+        if just_now and not repeats:
+            keys = keys | {just_now}
+        values = {"purpose": purpose, "keys": sorted(keys), "condition": condition, "just_now": just_now}
+        for random_again in (False, True):
+            row = self.run(_next_open(repeats, copies, random_again), **values).first()
+            if row is not None:
+                return rows.question(row, self.study)
+        return None
+
+    def to_repeat(self, gap: int) -> Question | None:
+        in_force = list(self.run(_IN_FORCE))
+        n_since = gap - (self.answered is not None)
+        again = set(self.run(_REPEATED).scalars())
+        for row in in_force[: max(0, len(in_force) - max(0, n_since))]:
+            fit = row.purpose in ("train", "hold_out") and row.outcome == "answered"
+            if fit and row.question_id not in again:
+                found = self.question(row.question_id)
+                return None if found is None else found[0]
+        return None
 
     def seen(self) -> set[str]:
         just_now = [] if self.answered is None else [question_key(self.answered.query, self.answered.kind)]
@@ -176,7 +210,8 @@ class SqlLeasing:
 
     def leave(self) -> None:
         """Write down where the person now stands."""
-        self.run(_LEAVE, now=self.now, done=self.n_done, practice=self.n_practice, catch=self.n_catch)
+        handed_out = {"practice": self.n_practice, "catch": self.n_catch, "again": self.n_repeats}
+        self.run(_LEAVE, now=self.now, done=self.n_done, wrong=self.n_wrong, **handed_out)
 
     def unseen(self, version: int) -> int:
         return self.run(_UNSEEN, version=version).scalar() or 0

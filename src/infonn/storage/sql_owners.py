@@ -12,6 +12,7 @@ from sqlalchemy.engine import Connection
 from infonn.errors import UnknownNameError
 from infonn.records import Act, Token
 from infonn.storage import rows
+from infonn.storage.leasing import PERSONAL
 from infonn.storage.plain import check_json, check_text
 from infonn.storage.schema import (
     acts,
@@ -103,7 +104,7 @@ def delete_respondent(connection: Connection, study: str, study_id: int, respond
 def _disown(connection: Connection, study_id: int, respondent: str) -> None:
     """Questions of a person who is deleted: their own go as well, those they held are free, others stay on record."""
     theirs = (questions.c.study_id == study_id) & (questions.c.respondent == respondent)
-    connection.execute(sa.delete(questions).where(theirs & questions.c.purpose.in_(("catch", "practice"))))
+    connection.execute(sa.delete(questions).where(theirs & questions.c.purpose.in_(PERSONAL)))
     answered = sa.exists().where((answers.c.study_id == study_id) & (answers.c.question_id == questions.c.id))
     state = sa.case(
         (questions.c.state == "leased", "open"),

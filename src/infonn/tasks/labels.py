@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,12 +26,14 @@ class LabelTask:
     `start` are the items to label first, in that order, such as typical ones; None draws them at random. `original`
     (items,) is the item that stands for each item and its copies: it alone is asked, so that copies of one picture
     never stand on both sides of a hold-out.
+    `among` are the items it asks about; None for all.
     """
 
     n_items: int
     classes: Sequence[str]
     candidates: int = 3
     start: IntArray | None = None
+    among: IntArray | None = None
     original: IntArray | None = None
 
     def __post_init__(self) -> None:
@@ -50,7 +52,19 @@ class LabelTask:
         if self.original is not None:  # a picture with many copies comes as often as they would
             items = self.original[items]
             items = items[np.sort(np.unique(items, return_index=True)[1])]
-        return self._bare(items[:size])
+        return self._bare(self._asked(items)[:size])
+
+    def limited_to(self, items: IntArray) -> LabelTask:
+        """The task that asks about these items alone."""
+        return replace(self, among=np.asarray(items, np.int32))
+
+    def _asked(self, items: IntArray) -> IntArray:
+        return items if self.among is None else items[np.isin(items, self.among)]
+
+    def query_about(self, item: int, rng: Generator) -> IntArray:
+        """This item; its candidates are all padding."""
+        row: IntArray = self._bare(np.array([item]))[0]
+        return row
 
     def propose(self, belief: Belief, answers: Answers, rng: Generator) -> IntArray:
         """Every item without a label. The candidates are left to `completed`: few strategies ask for them all."""
@@ -59,7 +73,7 @@ class LabelTask:
             unlabelled = self.original == np.arange(self.n_items)
             labelled = self.original[labelled]
         unlabelled[labelled] = False
-        return self._bare(np.flatnonzero(unlabelled))
+        return self._bare(self._asked(np.flatnonzero(unlabelled)))
 
     def completed(self, queries: IntArray, belief: Belief, answers: Answers) -> IntArray:
         """The queries with their candidates: the nearest labelled item of each of the nearest classes, near to far."""

@@ -26,7 +26,7 @@ from infonn.errors import (
     UnknownQuestionError,
 )
 from infonn.web import labels, metrics, owners, pages, participants, plotly
-from infonn.web.security import HEADERS
+from infonn.web.security import HEADERS, client_key
 from infonn.web.server import Limits, Server
 
 log = logging.getLogger("infonn.web")
@@ -49,8 +49,13 @@ def create_app(
     public_url: str = "http://127.0.0.1:8000",
     limits: Limits | None = None,
     secret: bytes | None = None,
+    link_warning: str | None = None,
+    ask_proxy: bool = False,
 ) -> FastAPI:
-    """The server of the studies in `storage`. Sessions are signed with `secret`; without, they end with the process."""
+    """The server of the studies in `storage`. Sessions are signed with `secret`; without, they end with the process.
+
+    `link_warning` is told to owners beside links that may not work elsewhere; with `ask_proxy`, links begin as the
+    proxy in front says that people reach it."""
     app = FastAPI(
         title="infonn",
         version=__version__,
@@ -58,8 +63,9 @@ def create_app(
         docs_url=None,  # its page would load scripts from another host
         redoc_url=None,
         openapi_url="/api/openapi.json",
+        redirect_slashes=False,  # it would lead to whatever host the request names
     )
-    app.state.server = Server(storage, public_url, limits or Limits(), secret)
+    app.state.server = Server(storage, public_url, limits or Limits(), secret, link_warning, ask_proxy)
     app.include_router(participants.router)
     app.include_router(owners.router)
     app.include_router(labels.router)
@@ -76,7 +82,8 @@ def create_app(
 
 
 class AroundRequests:
-    """Around every request: no NUL in its address, security headers on its reply, its time and its line in the log."""
+    """Around every request: its turn among those from its address, no NUL in its path; security headers on its reply,
+    its time and its line in the log."""
 
     def __init__(self, app: ASGIApp, server: Server) -> None:
         self.app, self.server = app, server
@@ -92,19 +99,19 @@ class AroundRequests:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 reply = MutableHeaders(scope=message)
+                framed = "content-security-policy" in reply  # by a page that other sites may show in a frame
                 for name, value in HEADERS.items():
-                    reply.setdefault(name, value)
+                    if not (framed and name == "x-frame-options"):
+                        reply.setdefault(name, value)
                 if path.startswith("/api/"):
                     reply.setdefault("cache-control", "no-store")
             await send(message)
 
         try:
-            if "\0" in path:
-                await JSONResponse({"detail": "There is nothing at this address."}, 404)(
-                    scope, receive, send_with_headers
-                )
-            else:
-                await self.app(scope, receive, send_with_headers)
+            async with self.server.turns.turn(client_key((scope.get("client") or ("",))[0])) as turn:
+                app = self.app if "\0" not in path else _nothing_here
+                scope["path"] = path.rstrip("/") or "/"  # a link copied with a slash too many leads there as well
+                await app(scope, turn.receiving(receive), turn.sending(send_with_headers))
         except ClientDisconnect:
             pass  # nobody is left to tell
         finally:
@@ -116,6 +123,9 @@ class AroundRequests:
                 client = (scope.get("client") or ("-",))[0]
                 line = (client, scope["method"], quote(path[:_LOGGED]), status, 1000 * seconds)
                 access_log.info("%s %s %s %d %.1f ms", *line)
+
+
+_nothing_here = JSONResponse({"detail": "There is nothing at this address."}, 404)
 
 
 async def _refused(_: Request, error: Exception) -> JSONResponse:

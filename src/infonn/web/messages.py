@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from infonn.live.outlook import AccuracyPoint
 from infonn.live.studies import LiveStudy
+from infonn.queries import Kind
 from infonn.records import Answer, Item, Question, Role
 
 ClientId = Annotated[str, StringConstraints(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_\-]+$")]
@@ -47,6 +48,19 @@ class AnswerIn(Message):
     context: Table = Field(default={}, description="Device class, visibility changes, ...: at most 4,000 characters.")
 
 
+class AboutIn(Message):
+    """What a person says about themselves: the fields of a form by name."""
+
+    form: Literal["before", "after"]
+    values: dict[
+        Annotated[str, StringConstraints(max_length=40)],
+        Annotated[str, StringConstraints(max_length=5000)]
+        | float
+        | Annotated[list[Annotated[str, StringConstraints(max_length=500)]], Field(max_length=200)]
+        | None,
+    ] = Field(max_length=100)
+
+
 class UndoIn(Message):
     answer: ClientId
 
@@ -73,9 +87,9 @@ class QuestionView(BaseModel):
     """One question; `options` in the order of the screen. `expected` is told for practice questions only."""
 
     id: str
-    kind: Literal["nearest", "ranking", "label"]
+    kind: Kind
     practice: bool
-    reference: ItemView
+    reference: ItemView | None  # none where the odd one of the candidates is asked for
     candidates: list[ItemView]
     options: list[OptionView]
     expected: int | None
@@ -88,6 +102,18 @@ class Progress(BaseModel):
     of: int | None
 
 
+class FieldView(BaseModel):
+    """A question about the person."""
+
+    name: str
+    label: str
+    kind: Literal["text", "long_text", "number", "choice", "choices"]
+    options: list[str]
+    required: bool
+    least: float | None
+    most: float | None
+
+
 class StudyView(BaseModel):
     """What a participant's page needs to know about the study."""
 
@@ -97,17 +123,29 @@ class StudyView(BaseModel):
     consent: str
     thanks: str
     language: str
-    kind: Literal["nearest", "ranking", "label"]
+    kind: Kind
     prefetch: int
     practice: int
+    pause_text: str = ""
+    min_time_s: float = Field(default=0.0, description="Before a choice counts.")
+    block: int = Field(default=0, description="Questions between two pauses; 0 for none.")
+    pause_s: float = Field(default=0.0, description="The shortest pause.")
+    withdraw: bool = True
+    before: list[FieldView] = Field(default=[], description="Asked about the person before the first question.")
+    after: list[FieldView] = []
 
 
 class Turn(BaseModel):
-    """What to show: the first of `questions` now, the others are fetched ahead; `finished` when there is no more."""
+    """What to show: the first of `questions` now, the others are fetched ahead; `finished` when there is no more.
+
+    `form` is what the person has to fill in before it goes on. `ended` says how it went for them."""
 
     questions: list[QuestionView]
     progress: Progress
     finished: bool
+    form: Literal["before", "after"] | None = None
+    paused: bool = Field(default=False, description="The study pauses; what was answered is kept.")
+    ended: Literal["done", "screened_out", "over_quota"] | None = None
     completion_code: str | None = None
     completion_url: str | None = None
 
@@ -118,6 +156,7 @@ class SessionOut(Turn):
     respondent: str
     session: str
     study: StudyView
+    briefing: str | None = Field(default=None, description="Instructions of the person's own condition, as clean HTML.")
 
 
 class AnswerView(BaseModel):
@@ -198,8 +237,11 @@ class StudyOut(BaseModel):
 
     name: str
     link: str
+    link_warning: str | None = Field(description="Why people may not reach the link, where that is to be feared.")
+    condition_links: dict[str, str] = Field(description="For each condition, the link that leads into it.")
     key: str
     archived: bool
+    paused: bool
     created_at: float
     n_items: int
     retention_days: float
@@ -207,14 +249,22 @@ class StudyOut(BaseModel):
 
 
 class ChangeIn(Message):
-    """`archived` ends the study (or opens it again); `people` and `budget` change keys of these tables.
+    """`archived` ends the study (or opens it again), `paused` lets it wait; `people` and `budget` change keys of these
+    tables.
 
     After `retention_days` without a visit it is forgotten who a person is; 0 for never."""
 
     archived: bool | None = None
+    paused: bool | None = None
     retention_days: float | None = Field(default=None, ge=0, le=36_500)
     people: Table | None = None
     budget: Table | None = None
+
+
+class CopyIn(Message):
+    """A new study of the same items and settings, without people and answers."""
+
+    name: Annotated[str, StringConstraints(min_length=1, max_length=80)]
 
 
 class ExcludeIn(Message):
@@ -310,12 +360,14 @@ def question_view(study: LiveStudy, question: Question) -> QuestionView:
         item = None if option.item is None else item_view(study, option.item)
         options.append(OptionView(response=response, label=option.label, item=item))
     practice = question.purpose == "practice"
+    items = [item_view(study, item) for item in question.query]
+    n_references = 0 if question.kind == "odd_one_out" else 1
     return QuestionView(
         id=question.id,
         kind=question.kind,
         practice=practice,
-        reference=item_view(study, question.query[0]),
-        candidates=[item_view(study, item) for item in question.query[1:]],
+        reference=items[0] if n_references else None,
+        candidates=items[n_references:],
         options=options,
         expected=question.expected if practice else None,
     )

@@ -91,7 +91,7 @@ def _of_studies(statuses: list[StatusOut]) -> Iterator[str]:
 def resident_bytes() -> int | None:
     """Memory this process takes; None on systems that do not tell."""
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
     except (OSError, ValueError, IndexError):
         return None
     return pages * os.sysconf("SC_PAGE_SIZE")

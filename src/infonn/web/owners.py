@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from math import factorial
 from typing import Annotated, Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, File, Form, HTTPException, Path, Query, Request, Response, UploadFile
 from fastapi.concurrency import run_in_threadpool
@@ -17,23 +17,24 @@ from infonn.contracts.storage import changed_spec
 from infonn.datasets.items import ItemSet
 from infonn.errors import DataError, InfonnError, StudyError
 from infonn.formats import bundle
+from infonn.formats.named import READ, WRITTEN
 from infonn.live.outlook import AccuracyPoint, ForecastOut, outlook, study_paces
 from infonn.live.people import PersonOut, people_table
 from infonn.live.status import StatusOut, study_status
-from infonn.live.studies import serving_for
+from infonn.live.studies import servings_for
 from infonn.live.tokens import make_token
 from infonn.live.transfer import (
-    ExportFormat,
     Name,
     bundle_of,
     check_from_outside,
     check_name,
+    copied,
     exported,
     imported,
     put_study,
     restored,
 )
-from infonn.live.uploads import items_from_uploads
+from infonn.live.uploads import items_from_uploads, text_media
 from infonn.records import ItemFile, StudyRecord, Token
 from infonn.specs.build import items_of
 from infonn.specs.settings import check_spec
@@ -43,6 +44,7 @@ from infonn.web.messages import (
     ActOut,
     ChangeIn,
     ComparedPoint,
+    CopyIn,
     CountOut,
     EmbeddedItem,
     EmbeddingOut,
@@ -60,9 +62,12 @@ from infonn.web.messages import (
     TokenIn,
     TokenOut,
 )
-from infonn.web.participants import SIGNATURE
+from infonn.web.participants import CONDITION
 from infonn.web.security import COOKIE, LOGIN_S
 from infonn.web.server import Server, server_of
+
+WrittenFormat = Annotated[str, Query(json_schema_extra={"enum": WRITTEN})]
+ReadFormat = Annotated[str, Query(json_schema_extra={"enum": READ})]
 
 log = logging.getLogger("infonn.web")
 MOST_ON_MAP = 5000  # items; of more, every second or third is shown
@@ -111,7 +116,14 @@ def _token_of(request: Request, server: Server) -> Token:
     raise HTTPException(401, "This needs an owner's token: Authorization: Bearer ...", {"www-authenticate": "Bearer"})
 
 
-_OF_THE_SERVER = ("/api/studies/upload", "/api/studies/restore", "/api/tokens", "/api/tokens/{token}", "/api/server")
+_OF_THE_SERVER = (
+    "/api/studies/upload",
+    "/api/studies/{name}/copy",
+    "/api/studies/restore",
+    "/api/tokens",
+    "/api/tokens/{token}",
+    "/api/server",
+)
 
 
 def _check_role(token: Token, method: str, path: str, study: str | None) -> None:
@@ -173,14 +185,14 @@ def server_times(server: ServerOf) -> ServerOut:
 
 
 @router.post("/login", status_code=204, response_class=Response)
-def log_in(body: LoginIn, server: ServerOf) -> Response:
+def log_in(body: LoginIn, request: Request, server: ServerOf) -> Response:
     """Exchange a token for a cookie, for the owner's pages."""
     token = server.credentials.token(body.token)
     if token is None:
         raise HTTPException(401, "This token is not known. `infonn token reset` makes a new one.")
     _note_act(server, token, "log in", token.study, {})
     reply = Response(status_code=204)
-    secure, value = server.public_url.startswith("https://"), server.credentials.login(token)
+    secure, value = server.url(request).startswith("https://"), server.credentials.login(token)
     reply.set_cookie(COOKIE, value, max_age=LOGIN_S, httponly=True, samesite="strict", secure=secure, path="/")
     return reply
 
@@ -244,10 +256,10 @@ def audit_log(
 
 
 @router.get("/studies", dependencies=[Owner])
-def list_studies(token: Shown, server: ServerOf) -> list[StudyOut]:
+def list_studies(token: Shown, request: Request, server: ServerOf) -> list[StudyOut]:
     """All studies that this token is good for, in the order of creation."""
     records = server.storage.studies()
-    return [_study_out(server, record) for record in records if token.study in (None, record.name)]
+    return [_study_out(request, server, record) for record in records if token.study in (None, record.name)]
 
 
 @router.post("/studies", status_code=201, dependencies=[Owner])
@@ -266,6 +278,7 @@ async def create_study_from_files(
     settings: Annotated[str, Form(max_length=1_000_000, description="The tables of `study.toml` as one JSON object.")],
     files: Annotated[list[UploadFile], File(description="One CSV, one ZIP, or images.")],
     features: Annotated[UploadFile | None, File(description="A .npy file, one row per item.")] = None,
+    media: Annotated[list[UploadFile] | None, File(description="Pictures, sounds, videos that texts show.")] = None,
 ) -> StudyOut:
     """A new study from an uploaded CSV of items, a ZIP (images, or a CSV with what it names), or images."""
     spec = parse_json(settings.encode(errors="replace"))
@@ -273,7 +286,9 @@ async def create_study_from_files(
         raise DataError('`settings` must be a JSON object of tables, such as {"study": {"name": "dishes"}}.')
     uploads = [(file.filename or "", await file.read()) for file in files]
     rows = None if features is None else await features.read()
+    shown = [(file.filename or "", await file.read()) for file in media or []]
     items, attached = await run_in_threadpool(items_from_uploads, uploads, rows)
+    attached += await run_in_threadpool(text_media, shown)
     return await run_in_threadpool(_create, request, server, spec, items, attached)
 
 
@@ -290,25 +305,38 @@ async def restore_study(
 
 
 @router.get("/studies/{name}", dependencies=[Owner])
-def get_study(record: Stored, server: ServerOf) -> StudyOut:
+def get_study(record: Stored, request: Request, server: ServerOf) -> StudyOut:
     """A study's settings and its participants' link."""
-    return _study_out(server, record)
+    return _study_out(request, server, record)
 
 
 @router.patch("/studies/{name}", dependencies=[Owner])
-def change_study(record: Stored, body: ChangeIn, server: ServerOf) -> StudyOut:
-    """End a study or open it again; change its retention time, and what its [people] and [budget] tables say."""
+def change_study(record: Stored, body: ChangeIn, request: Request, server: ServerOf) -> StudyOut:
+    """End a study, let it pause or go on; change its retention time, and what its [people] and [budget] tables say."""
     tables = body.model_dump(include={"people", "budget"}, exclude_none=True)
 
     def change(spec: Mapping[str, Any]) -> Mapping[str, Any]:
         changed = changed_spec(spec, tables)
-        serving_for(server.storage, StudyRecord(record.name, changed, record.seed))  # refuses what cannot be served
+        servings_for(server.storage, StudyRecord(record.name, changed, record.seed))  # refuses what cannot be served
         return changed
 
     changed = server.storage.change_study(
-        record.name, change if tables else None, archived=body.archived, retention_days=body.retention_days
+        record.name,
+        change if tables else None,
+        archived=body.archived,
+        paused=body.paused,
+        retention_days=body.retention_days,
     )
-    return _study_out(server, changed)
+    server.studies.forget(record.key)
+    return _study_out(request, server, changed)
+
+
+@router.post("/studies/{name}/copy", status_code=201, dependencies=[Owner])
+def copy_study(record: Stored, body: CopyIn, request: Request, token: Shown, server: ServerOf) -> StudyOut:
+    """A new study of the same items and settings, without people and answers."""
+    made = copied(server.storage, record, body.name)
+    request.state.made = made.name
+    return _study_out(request, server, made)
 
 
 @router.delete("/studies/{name}", status_code=204, response_class=Response, dependencies=[Owner])
@@ -427,13 +455,10 @@ def delete_person(record: Stored, respondent: Annotated[str, Path(max_length=200
 
 
 @router.post("/studies/{name}/links", dependencies=[Owner])
-def signed_links(record: Stored, body: LinksIn, server: ServerOf) -> LinksOut:
+def signed_links(record: Stored, body: LinksIn, request: Request, server: ServerOf) -> LinksOut:
     """Links for people you know, each signed: from any device it leads back to that person's own answers."""
-    links = {}
-    for person in body.participants:
-        signature = server.credentials.sign_link(record.key, person)
-        links[person] = f"{server.link(record.key)}?{urlencode({'participant': person, SIGNATURE: signature})}"
-    return LinksOut(links=links)
+    link, own_link = server.link(record.key, request), server.credentials.own_link
+    return LinksOut(links={person: own_link(link, record.key, person) for person in body.participants})
 
 
 @router.delete("/studies/{name}/details", dependencies=[Owner])
@@ -451,7 +476,7 @@ def purge_details(record: Stored, server: ServerOf) -> CountOut:
     response_class=Response,
     responses={200: {"content": {"text/csv": {}, "application/x-ndjson": {}, "application/octet-stream": {}}}},
 )
-def export(record: Stored, server: ServerOf, format: Annotated[ExportFormat, Query()] = "csv") -> Response:
+def export(record: Stored, server: ServerOf, format: WrittenFormat = "csv") -> Response:
     """All answers: our own table with everything on record, or the answers in force as another tool reads them."""
     data, content_type, ending = exported(server.storage, record, format)
     reply = download(data, content_type, f"{record.name}-answers{ending}")
@@ -476,7 +501,7 @@ async def import_answers(
     record: Stored,
     server: ServerOf,
     file: Annotated[UploadFile, File()],
-    format: Annotated[ExportFormat, Query()] = "csv",
+    format: ReadFormat = "csv",
 ) -> ImportOut:
     """Earlier answers from a file; what was imported before stays one answer."""
     data = await file.read()
@@ -493,27 +518,33 @@ def _create(request: Request, server: Server, spec: dict[str, Any], items: ItemS
     check_from_outside(spec)
     record = put_study(server.storage, spec, items, files)
     request.state.made = record.name
-    return _study_out(server, record)
+    return _study_out(request, server, record)
 
 
 def _chance(queries: Mapping[str, Any]) -> float:
     """Accuracy of a guess."""
-    n = {"label": len(queries["classes"]), "ranking": factorial(queries["candidates"])}
-    return 1 / max(1, n.get(queries["kind"], queries["candidates"]))
+    candidates = queries["candidates"]
+    n = {"label": len(queries["classes"]), "ranking": factorial(candidates), "odd_one_out": candidates + 1}
+    return 1 / max(1, n.get(queries["kind"], candidates))
 
 
 def _restore(request: Request, server: Server, data: bytes, name: str | None) -> StudyOut:
     record = restored(server.storage, data, name)
     request.state.made = record.name
-    return _study_out(server, record)
+    return _study_out(request, server, record)
 
 
-def _study_out(server: Server, record: StudyRecord) -> StudyOut:
+def _study_out(request: Request, server: Server, record: StudyRecord) -> StudyOut:
+    link = server.link(record.key, request)
+    conditions = check_spec(record.spec)["people"]["conditions"]
     return StudyOut(
         name=record.name,
-        link=server.link(record.key),
+        link=link,
+        link_warning=server.link_warning,
+        condition_links={table["name"]: f"{link}?{CONDITION}={quote(table['name'])}" for table in conditions},
         key=record.key,
         archived=record.archived,
+        paused=record.paused,
         created_at=record.created_at,
         n_items=len(server.storage.items(record.name)),
         retention_days=record.retention_days,

@@ -10,22 +10,21 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
-import nh3
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markdown_it import MarkdownIt
-from markupsafe import Markup
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from infonn.errors import StudyError
+from infonn.formats.named import ANSWERS, WRITTEN
 from infonn.live.studies import LiveStudy
 from infonn.live.uploads import MAX_IMAGES
 from infonn.web import plotly
 from infonn.web.messages import question_view
-from infonn.web.participants import study_view
-from infonn.web.security import COOKIE
+from infonn.web.participants import OUTSIDE_IDS, study_view
+from infonn.web.prose import markdown
+from infonn.web.security import COOKIE, framed_policy
 from infonn.web.server import Server, server_of
 
 HERE = Path(__file__).parent
@@ -39,28 +38,34 @@ ServerOf = Annotated[Server, Depends(server_of)]
 
 
 @router.get("/s/{key}")
-def participant(key: str, server: ServerOf) -> HTMLResponse:
+def participant(key: str, request: Request, server: ServerOf) -> HTMLResponse:
     """The study behind a participants' link."""
     study = server.studies.by_key(key)
     if study is None:
         return _message("en", "not_found", 404)
-    if study.record.archived:
-        return _message(study.people["language"], "ended", 410)
-    return _participant_page(study)
+    language = chosen_language(study.people["language"], request.headers.get("accept-language", ""))
+    if study.ended or study.record.paused:
+        return _message(language, "ended" if study.ended else "paused", 410 if study.ended else 503)
+    return _participant_page(study, language)
 
 
-def _participant_page(study: LiveStudy, preview: list[dict[str, Any]] | None = None) -> HTMLResponse:
-    texts = texts_of(study.people["language"])
-    page = {"key": study.record.key, "texts": texts, "preview": preview}
-    return _page(
+def _participant_page(study: LiveStudy, language: str, preview: list[dict[str, Any]] | None = None) -> HTMLResponse:
+    texts, view, origins = texts_of(language), study_view(study), study.people["embed_origins"]
+    page = {"key": study.record.key, "texts": texts, "preview": preview, "study": view.model_dump(), "embed": origins}
+    page["who"] = OUTSIDE_IDS
+    reply = _page(
         "participant.html",
-        language=study.people["language"],
-        study=study_view(study),
+        language=language,
+        key=study.record.key,
+        study=view,
         texts=texts,
         page=page,
         preview=preview is not None,
         modules=_modules("participant"),
     )
+    if origins:
+        reply.headers["content-security-policy"] = framed_policy(origins)
+    return reply
 
 
 def _message(language: str, name: str, status: int) -> HTMLResponse:
@@ -107,16 +112,26 @@ def tokens(request: Request, server: ServerOf) -> Response:
 @router.get("/new")
 def new_study(request: Request, server: ServerOf) -> Response:
     """Create a study from files."""
-    languages = sorted(file.stem for file in (HERE / "texts").glob("*.json"))
-    return _stranger(request, server) or _page(
-        "new.html", languages=languages, limits={"files": MAX_IMAGES, "bytes": server.limits.upload_bytes}
-    )
+    limits = {"files": MAX_IMAGES, "bytes": server.limits.upload_bytes}
+    return _stranger(request, server) or _page("new.html", languages=languages(), making=True, limits=limits)
 
 
 @router.get("/studies/{name}")
 def dashboard(name: str, request: Request, server: ServerOf) -> Response:
     """One study, live."""
     return _stranger(request, server, name) or _dashboard(name, server)
+
+
+@router.get("/studies/{name}/edit")
+def edit(name: str, request: Request, server: ServerOf) -> Response:
+    """Change what people see, how much they are asked, and when it ends."""
+    if (stranger := _stranger(request, server, name)) is not None:
+        return stranger
+    try:
+        record = server.storage.study(name)
+    except StudyError:
+        return _message("en", "not_found", 404)
+    return _page("edit.html", name=record.name, page={"name": record.name}, languages=languages(), making=False)
 
 
 @router.get("/studies/{name}/gallery")
@@ -144,7 +159,8 @@ def preview(name: str, request: Request, server: ServerOf) -> Response:
         return _message("en", "not_found", 404)
     drawn = study.serving.draw("train") if study.serving.draw else ()
     questions = [*study.serving.practice, *islice(drawn, PREVIEWED)]
-    return _participant_page(study, [question_view(study, question).model_dump() for question in questions])
+    shown = [question_view(study, question).model_dump() for question in questions]
+    return _participant_page(study, chosen_language(study.people["language"], ""), shown)
 
 
 def _dashboard(name: str, server: Server) -> Response:
@@ -152,23 +168,38 @@ def _dashboard(name: str, server: Server) -> Response:
         record = server.storage.study(name)
     except StudyError:
         return RedirectResponse("/new", 303) if name == "new" else _message("en", "not_found", 404)
-    labels = record.spec.get("study", {}).get("task") == "labels"
-    page = {"name": record.name, "plotly": plotly.script_path(), "labels": labels}
+    kind = record.spec.get("queries", {}).get("kind", "nearest")
+    exports = {name: ANSWERS[name].title for name in WRITTEN if kind in ANSWERS[name].kinds}
+    page = {"name": record.name, "plotly": plotly.script_path(), "exports": exports, "labels": kind == "label"}
     return _page("dashboard.html", name=record.name, page=page, style_ids=plotly.style_ids())
 
 
 # --- templates, texts and static files -------------------------------------------------------------
 
-_ALLOWED = {
-    *("p", "br", "hr", "em", "strong", "code", "pre", "blockquote", "ul", "ol", "li", "a", "h1", "h2", "h3", "h4"),
-    *("table", "thead", "tbody", "tr", "th", "td", "del", "sub", "sup"),
-}
+RIGHT_TO_LEFT = ("ar", "fa", "he", "ur")
+AUTOMATIC = "auto"  # the language of the person's browser, where there are texts in it
 
 
-def markdown(text: str) -> Markup:
-    """Markdown by a study's owner as HTML that can do no harm: no scripts, styles, images or raw HTML."""
-    html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
-    return Markup(nh3.clean(html, tags=_ALLOWED, attributes={"a": {"href"}}, url_schemes={"http", "https", "mailto"}))
+@cache
+def languages() -> dict[str, str]:
+    """What there are texts in, by code: the language's own name."""
+    files = sorted((HERE / "texts").glob("*.json"))
+    return {file.stem: json.loads(file.read_text(encoding="utf-8"))["language"] for file in files}
+
+
+def direction(language: str) -> str:
+    return "rtl" if language in RIGHT_TO_LEFT else "ltr"
+
+
+def chosen_language(wanted: str, accepted: str) -> str:
+    """The language of a page: as the study says, or the first one that the browser asks for and we have."""
+    if wanted != AUTOMATIC:
+        return wanted
+    for part in accepted.split(","):
+        code = part.partition(";")[0].strip().partition("-")[0].lower()
+        if code in languages():
+            return code
+    return "en"
 
 
 @cache
@@ -224,5 +255,6 @@ def _templates() -> Environment:
 
 def _page(template: str, **values: Any) -> HTMLResponse:
     values = {"language": "en", **values}
+    values["direction"] = direction(values["language"])
     html = _templates().get_template(template).render(static=static_path(), **values)
     return HTMLResponse(html, headers={"cache-control": "no-store"})

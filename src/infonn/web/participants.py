@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from infonn.errors import UnknownQuestionError
+from infonn.errors import StudyFullError, UnknownQuestionError
+from infonn.live.forms import checked_values, is_filled, screened_out
 from infonn.live.studies import LiveStudy
 from infonn.live.transfer import item_file
+from infonn.live.uploads import MEDIA
 from infonn.records import Answer, Question
+from infonn.storage.leasing import is_wrong
 from infonn.web.incoming import GuardedRoute
 from infonn.web.messages import (
+    AboutIn,
     AnswerIn,
     AnswerOut,
+    FieldView,
     Problem,
     Progress,
     SessionIn,
@@ -27,12 +35,16 @@ from infonn.web.messages import (
     answer_view,
     question_view,
 )
-from infonn.web.security import Session
+from infonn.web.prose import markdown
+from infonn.web.security import SIGNATURE, Session
 from infonn.web.server import Server, server_of
 
-OUTSIDE_IDS = ("PROLIFIC_PID", "workerId", "participant")  # link parameters that name a person
-SIGNATURE = "signature"  # the link parameter that proves it: see `POST /api/studies/{name}/links`
+OUTSIDE_IDS = ("PROLIFIC_PID", "workerId", "survey_code", "participant")  # link parameters that name a person
+CONDITION = "condition"  # the link parameter that says which condition a person comes into
 _CONTEXT_CHARACTERS = 4000
+_PLACE = re.compile(r"\{(\w{1,64})\}")
+Ending = Literal["done", "screened_out", "over_quota"]
+_ENDINGS: dict[Ending, str] = {"done": "completion", "screened_out": "screen_out", "over_quota": "over_quota"}
 
 
 class ParticipantRoute(GuardedRoute):
@@ -42,7 +54,7 @@ class ParticipantRoute(GuardedRoute):
         key = request.path_params["key"]
         if self.path.endswith("/session"):
             server.limit(server.client_limit, server.client_of(request))
-        elif "/items/" not in self.path:
+        elif "/items/" not in self.path and "/media/" not in self.path:
             session = server.credentials.session(key, _bearer_token(request))
             if session is None:
                 raise HTTPException(401, "Your session is not known here. Open the study's link again.")
@@ -75,12 +87,21 @@ async def live_study(key: Key, server: ServerOf) -> LiveStudy:
 
 
 async def open_study(study: Annotated[LiveStudy, Depends(live_study)]) -> LiveStudy:
-    if study.record.archived:
+    if study.ended:
         raise HTTPException(410, "This study has ended. Thank you for your interest.")
     return study
 
 
 Live = Annotated[LiveStudy, Depends(open_study)]
+
+
+async def unpaused_study(study: Live) -> LiveStudy:
+    if study.record.paused:
+        raise HTTPException(409, "This study pauses for now. Open the link again later; nothing is lost.")
+    return study
+
+
+Open = Annotated[LiveStudy, Depends(unpaused_study)]
 
 
 async def session_of(request: Request, _: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> Session:
@@ -92,7 +113,7 @@ Visitor = Annotated[Session, Depends(session_of)]
 
 
 @router.post("/session")
-def arrive(study: Live, body: SessionIn, server: ServerOf) -> SessionOut:
+def arrive(study: Open, body: SessionIn, server: ServerOf) -> SessionOut:
     """Arrive at a study: a new person, or the same one again with `session` or a signed link.
 
     The platform's own id alone lets a person go on where somebody of that id was, and see or undo nothing of it."""
@@ -105,13 +126,33 @@ def arrive(study: Live, body: SessionIn, server: ServerOf) -> SessionOut:
         signed = outside is not None and server.credentials.is_signed_link(
             key, outside, body.parameters.get(SIGNATURE, "")
         )
-        person = server.storage.join(name, outside, details).name
-        session = Session(person, 0 if signed or outside is None else before)
+        conditions = _conditions(study, body.parameters.get(CONDITION))
+        try:
+            most = study.people["most_people"]
+            person = server.storage.join(name, outside, details, conditions=conditions, most_people=most)
+        except StudyFullError:
+            turn = _left(study, "over_quota", 0, details)
+            return SessionOut(**dict(turn), respondent="", session="", study=study_view(study))
+        session = Session(person.name, 0 if signed or outside is None else before, person.condition)
         if study.people["consent"] and "consented_at" in body.parameters:
-            server.storage.consent(name, person, study.people["consent"])
+            server.storage.consent(name, person.name, study.people["consent"])
     turn = _serve(server, study, session, 1 + study.people["prefetch"])
     signed_session = server.credentials.sign_session(key, session)
-    return SessionOut(**dict(turn), respondent=session.respondent, session=signed_session, study=study_view(study))
+    view, own = study_view(study, session.condition), study.people_in(session.condition)["instructions"]
+    briefing = str(markdown(own, key)) if own != study.people["instructions"] else None
+    return SessionOut(
+        **dict(turn), respondent=session.respondent, session=signed_session, study=view, briefing=briefing
+    )
+
+
+def _conditions(study: LiveStudy, named: str | None) -> list[str]:
+    """The conditions a new person may come into: the one that the link names, or whichever has its turn."""
+    known = [condition["name"] for condition in study.people["conditions"]]
+    if named is None or not known:
+        return known
+    if named not in known:
+        raise HTTPException(422, f'This link leads into condition "{named}", which the study does not have.')
+    return [named]
 
 
 @router.get("/questions")
@@ -119,7 +160,12 @@ def questions(
     study: Live,
     session: Visitor,
     server: ServerOf,
-    n: Annotated[int | None, Query(ge=1, le=20, description="How many to hold; by default 1 and the prefetch.")] = None,
+    n: Annotated[
+        int | None,
+        Query(
+            ge=1, le=20, description="How many to hold, up to as many as were answered; by default 1 and the prefetch."
+        ),
+    ] = None,
 ) -> Turn:
     """The questions this person holds, and new ones up to `n`. Asking again gives the same."""
     return _serve(server, study, session, n or 1 + study.people["prefetch"])
@@ -146,7 +192,8 @@ def answer(
         context=body.context,
     )
     wanted = n or 1 + study.people["prefetch"]
-    stored, following, done = server.storage.exchange(study.record.name, given, wanted, study.serving)
+    serving = study.serving_in(session.condition)
+    stored, following, done = server.storage.exchange(study.record.name, given, wanted, serving)
     if stored.number and stored.number <= session.after:
         raise UnknownQuestionError(f'Answer "{body.id}" was given in another session.')
     server.newcomers.answered(study.record.name, session.respondent)
@@ -164,6 +211,46 @@ def undo(study: Live, session: Visitor, body: UndoIn, server: ServerOf) -> Answe
     return AnswerOut(**dict(turn), answer=answer_view(undone))
 
 
+@router.post("/about")
+def about(study: Live, session: Visitor, body: AboutIn, server: ServerOf) -> Turn:
+    """What a person says about themselves, before the first question or after the last."""
+    values = checked_values(study.people[body.form], body.values)
+    server.storage.tell_about(study.record.name, session.respondent, values)
+    return _serve(server, study, session, 1 + study.people["prefetch"])
+
+
+@router.post("/withdraw", status_code=204, response_class=Response)
+def withdraw(study: Annotated[LiveStudy, Depends(live_study)], session: Visitor, server: ServerOf) -> Response:
+    """Take everything back: the person is deleted with all answers."""
+    if not study.people["withdraw"]:
+        raise HTTPException(403, "Write to the people who run this study to take your answers back.")
+    pairs = server.storage.answers_of(study.record.name, session.respondent)
+    if any(pair.answer.number <= session.after for pair in pairs):
+        raise HTTPException(
+            403,
+            "Some of your answers were given in another browser. Withdraw there, or write to those who run the study.",
+        )
+    if server.storage.respondent(study.record.name, session.respondent) is not None:
+        n_answers = server.storage.delete_person(study.record.name, session.respondent)
+        server.storage.add_act("a participant", "withdrew", study.record.name, {"answers": n_answers})
+    return Response(status_code=204)
+
+
+@router.get(
+    "/media/{name}",
+    response_class=Response,
+    responses={200: {"content": {"image/*": {}, "audio/*": {}, "video/*": {}}}},
+)
+def text_media(
+    study: Annotated[LiveStudy, Depends(live_study)], name: Annotated[str, Path(max_length=200)], server: ServerOf
+) -> Response:
+    """A picture, sound or video that the study's texts show."""
+    file = server.storage.file(study.record.name, f"{MEDIA}{name}")
+    if file is None:
+        raise HTTPException(404, f'The study has no file "{name}" for its texts.')
+    return Response(file.data, media_type=file.content_type, headers={"cache-control": "private, max-age=86400"})
+
+
 @router.get(
     "/items/{index}/{kind}", response_class=Response, responses={200: {"content": {"image/*": {}, "audio/*": {}}}}
 )
@@ -171,6 +258,7 @@ def media(
     study: Annotated[LiveStudy, Depends(live_study)],
     index: Annotated[int, Path(ge=0, le=10_000_000)],
     kind: Annotated[str, Path(pattern="^(image|audio)$")],
+    request: Request,
     server: ServerOf,
 ) -> Response:
     """An item's image or sound."""
@@ -180,15 +268,16 @@ def media(
     file = item_file(server.storage, study.record, study.spec, path) if path else None
     if file is None:
         raise HTTPException(404, f"Item {index} has no {kind}.")
-    return Response(file.data, media_type=file.content_type, headers={"cache-control": "private, max-age=86400"})
+    headers = {"cache-control": "private, max-age=86400"}
+    return server.outgoing.reply(server.client_of(request), file.data, file.content_type, headers)
 
 
 # --- inside ----------------------------------------------------------------------------------------
 
 
-def study_view(study: LiveStudy) -> StudyView:
+def study_view(study: LiveStudy, condition: str = "") -> StudyView:
     """What a participant's page needs to know about the study."""
-    people = study.people
+    people = study.people_in(condition)
     return StudyView(
         title=people["title"] or study.record.name,
         question=people["question"],
@@ -199,39 +288,84 @@ def study_view(study: LiveStudy) -> StudyView:
         kind=study.spec["queries"]["kind"],
         prefetch=people["prefetch"],
         practice=len(study.serving.practice),
+        pause_text=people["pause_text"],
+        min_time_s=people["min_time_s"],
+        block=people["block"],
+        pause_s=people["pause_s"],
+        withdraw=people["withdraw"],
+        before=[_field_view(field) for field in people["before"]],
+        after=[_field_view(field) for field in people["after"]],
     )
+
+
+def _field_view(field: Mapping[str, Any]) -> FieldView:
+    return FieldView(**{key: field[key] for key in FieldView.model_fields})
 
 
 def _serve(server: Server, study: LiveStudy, session: Session, n: int) -> Turn:
     name, person = study.record.name, session.respondent
-    serving, done = study.serving, server.storage.n_done(name, person)
+    serving, done = study.serving_in(session.condition), server.storage.n_done(name, person)
+    if study.people["before"] and not done:
+        said = _said(server, study, session)
+        if screened_out(study.people["before"], said):
+            return _left(study, "screened_out", done, _details(server, study, session))
+        if not is_filled(study.people["before"], said) and not study.full:
+            return Turn(questions=[], progress=_progress(study, done), finished=False, form="before")
     if not done:
-        n, serving = min(n, 1 + study.people["prefetch"]), server.newcomers.serving(name, person, serving)
+        serving = server.newcomers.serving(name, person, serving)
     return _turn(server, study, session, server.storage.serve(name, person, n, serving), done)
 
 
 def _turn(server: Server, study: LiveStudy, session: Session, held: list[Question], done: int) -> Turn:
-    finished, people = not held, study.people
-    earned = finished and _took_part(server, study, session)
-    return Turn(
-        questions=[question_view(study, question) for question in held],
-        progress=Progress(done=done, of=people["per_person"] or None),
-        finished=finished,
-        completion_code=people["completion_code"] or None if earned else None,
-        completion_url=people["completion_url"] or None if earned else None,
-    )
-
-
-def _took_part(server: Server, study: LiveStudy, session: Session) -> bool:
-    """Whether this session has an answer in force that is no skip, practice aside."""
+    people, progress = study.people, _progress(study, done)
+    known = {} if held else _details(server, study, session)
+    if held:
+        questions = [question_view(study, question) for question in held]
+        return Turn(questions=questions, progress=progress, finished=False)
+    if study.record.paused:
+        return Turn(questions=[], progress=progress, finished=False, paused=True)
     pairs = server.storage.answers_of(study.record.name, session.respondent)
-    return any(
-        pair.answer.number > session.after
-        and pair.answer.outcome != "skipped"
-        and not pair.answer.undone
-        and pair.question.purpose != "practice"
-        for pair in pairs
-    )
+    in_force = [pair for pair in pairs if not pair.answer.undone and pair.question.purpose != "practice"]
+    if people["most_wrong"] and sum(is_wrong(p.question, p.answer) for p in in_force) >= people["most_wrong"]:
+        return _left(study, "screened_out", done, known)
+    if not in_force:
+        return _left(study, "over_quota", done, known)
+    if people["after"] and not is_filled(people["after"], _said(server, study, session)):
+        return Turn(questions=[], progress=progress, finished=False, form="after")
+    of_session = [pair.answer.outcome for pair in in_force if pair.answer.number > session.after]
+    return _left(study, "done", done, known, did_work(of_session))
+
+
+def did_work(outcomes: Sequence[str]) -> bool:
+    """Whether somebody who gave these answers has earned a completion code: at least half are no skips."""
+    n_skipped = sum(outcome == "skipped" for outcome in outcomes)
+    return bool(outcomes) and 2 * n_skipped <= len(outcomes)
+
+
+def _left(study: LiveStudy, how: Ending, done: int, known: Mapping[str, Any], earned: bool = True) -> Turn:
+    """The last turn, with what takes people back to where they came from; {places} of the address are filled with the
+    parameters of their link."""
+    people, progress = study.people, _progress(study, done)
+    code, url = (people[f"{_ENDINGS[how]}_{what}"] if earned else "" for what in ("code", "url"))
+    url = _PLACE.sub(lambda place: quote(str(known.get(place[1], "")), safe=""), url)
+    turn = Turn(questions=[], progress=progress, finished=True, ended=how)
+    return turn.model_copy(update={"completion_code": code or None, "completion_url": url or None})
+
+
+def _details(server: Server, study: LiveStudy, session: Session) -> Mapping[str, Any]:
+    """The parameters of this person's link, where an address asks for them."""
+    if not any("{" in study.people[f"{name}_url"] for name in _ENDINGS.values()):
+        return {}
+    return server.storage.details(study.record.name).get(session.respondent, {})
+
+
+def _progress(study: LiveStudy, done: int) -> Progress:
+    return Progress(done=done, of=study.people["per_person"] or None)
+
+
+def _said(server: Server, study: LiveStudy, session: Session) -> Mapping[str, Any]:
+    person = server.storage.respondent(study.record.name, session.respondent)
+    return {} if person is None else person.about
 
 
 def _answers_of(server: Server, study: LiveStudy, session: Session) -> list[Answer]:

@@ -9,7 +9,7 @@ from importlib.metadata import distribution, version
 from pathlib import Path
 
 from fastapi import APIRouter, HTTPException, Request
-from fastapi.responses import Response
+from fastapi.responses import FileResponse, Response
 
 _FILE = "plotly/package_data/plotly.min.js"
 
@@ -27,7 +27,7 @@ def script(number: str, request: Request) -> Response:
         raise HTTPException(404, f"This server has plotly {version('plotly')}.")
     headers = {"cache-control": "public, max-age=31536000, immutable", "vary": "accept-encoding"}
     if "gzip" not in request.headers.get("accept-encoding", ""):
-        return Response(_source(), media_type="text/javascript", headers=headers)
+        return FileResponse(_path(), media_type="text/javascript", headers=headers)
     return Response(_packed(), media_type="text/javascript", headers={**headers, "content-encoding": "gzip"})
 
 
@@ -46,5 +46,10 @@ def _packed() -> bytes:
 
 
 def _source() -> bytes:
-    """Read without importing plotly, which the server needs for nothing else."""
-    return Path(str(distribution("plotly").locate_file(_FILE))).read_bytes()
+    return _path().read_bytes()
+
+
+@cache
+def _path() -> Path:
+    """Found without importing plotly, which the server needs for nothing else."""
+    return Path(str(distribution("plotly").locate_file(_FILE)))

@@ -9,8 +9,9 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import urlencode
 
 from itsdangerous import BadData, URLSafeSerializer, URLSafeTimedSerializer
 
@@ -21,6 +22,7 @@ from infonn.records import Token
 __all__ = ["Credentials", "RateLimit", "Session", "client_key", "first_owner_token", "reset_owner_token"]
 
 _LOGINS = "logins/"  # with a token's id, the setting that every login of the token carries; a new value ends them all
+SIGNATURE = "signature"  # the link parameter that proves who comes: see `POST /api/studies/{name}/links`
 LOGIN_S = 30 * 86_400
 COOKIE = "infonn_owner"
 _SIGNING = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
@@ -39,6 +41,12 @@ HEADERS = {
 }
 
 
+def framed_policy(origins: Sequence[str]) -> str:
+    """The policy of a page that these sites may show in a frame."""
+    policy = HEADERS["content-security-policy"]
+    return policy.replace("frame-ancestors 'none'", f"frame-ancestors 'self' {' '.join(origins)}")
+
+
 # --- owners and participants -----------------------------------------------------------------------
 
 
@@ -50,6 +58,7 @@ class Session:
 
     respondent: str
     after: int = 0
+    condition: str = ""
 
 
 class Credentials:
@@ -91,18 +100,22 @@ class Credentials:
 
     def sign_session(self, key: str, session: Session) -> str:
         """What a participant's page shows to be let in again; of no use in another study."""
-        return str(self._sessions(key).dumps([session.respondent, session.after]))
+        return str(self._sessions(key).dumps([session.respondent, session.after, session.condition]))
 
     def session(self, key: str, signed: str) -> Session | None:
         try:
-            respondent, after = self._sessions(key).loads(signed)
+            respondent, after, *condition = self._sessions(key).loads(signed)  # earlier versions signed no condition
         except (BadData, TypeError, ValueError):
             return None
-        return Session(respondent, after)
+        return Session(respondent, after, *condition[:1])
 
     def sign_link(self, key: str, outside_id: str) -> str:
         """The `signature` of a link that proves its bearer to be the person of this outside id."""
         return str(self._links(key).dumps(outside_id).rpartition(".")[2])
+
+    def own_link(self, link: str, key: str, outside_id: str) -> str:
+        """The participants' link made out to one person, by the name or number by which its owner knows them."""
+        return f"{link}?{urlencode({'participant': outside_id, SIGNATURE: self.sign_link(key, outside_id)})}"
 
     def is_signed_link(self, key: str, outside_id: str, signature: str) -> bool:
         return hmac.compare_digest(self.sign_link(key, outside_id).encode(), signature.encode(errors="replace"))

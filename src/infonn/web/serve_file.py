@@ -32,6 +32,8 @@ def read_serve_file(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     limits = tables.pop("limits", {})
     if not isinstance(limits, dict):
         raise DataError(f"[limits] of {path} is {limits!r}; it must be a table of names and numbers.")
+    if "url" in tables:
+        tables["public_url"] = tables.pop("url")
     for key, value in tables.items():
         if key not in KEYS:
             raise unknown_name(f"Key in {path}", key, [*KEYS, "limits"])

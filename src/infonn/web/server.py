@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 import time
 from collections import deque
@@ -17,8 +18,11 @@ from fastapi import HTTPException, Request
 from infonn.contracts.storage import LiveStorage
 from infonn.live.studies import LiveStudies
 from infonn.web.newcomers import Newcomers
+from infonn.web.outgoing import Outgoing
 from infonn.web.security import Credentials, RateLimit, client_key
+from infonn.web.turns import Turns
 
+_HOST = re.compile(r"[A-Za-z0-9.\-]{1,253}(:\d{1,5})?|\[[0-9a-fA-F:.]{2,45}\](:\d{1,5})?")
 TIMED = ("session", "questions", "answers", "undo")  # kinds of requests whose times are kept
 _REMEMBERED = 20_000  # replies of each kind
 _HEALTH_S = 1.0  # a storage that takes longer does not answer
@@ -28,6 +32,7 @@ _HEALTH_S = 1.0  # a storage that takes longer does not answer
 class Limits:
     """What one client may do, and how large and slow a request may be. A rate or number of 0 is no limit."""
 
+    at_once_per_client: int = 4  # requests from one address that are worked on; more wait until one of them is done
     per_session: float = 20.0  # requests a second of one participant
     per_client: float = 5.0  # arrivals a second from one address, after the first 200
     logins_per_minute: float = 10.0  # tries of a token from one address
@@ -70,8 +75,17 @@ class Timings:
 class Server:
     """Made once per process; the app keeps it in its state."""
 
-    def __init__(self, storage: LiveStorage, public_url: str, limits: Limits, secret: bytes | None = None) -> None:
+    def __init__(
+        self,
+        storage: LiveStorage,
+        public_url: str,
+        limits: Limits,
+        secret: bytes | None = None,
+        link_warning: str | None = None,
+        ask_proxy: bool = False,
+    ) -> None:
         self.storage, self.public_url, self.limits = storage, public_url.rstrip("/"), limits
+        self.link_warning, self._ask_proxy = link_warning, ask_proxy
         self.credentials = Credentials(storage, secret or secrets.token_bytes(32))
         self.studies = LiveStudies(storage)
         self.timings = Timings()
@@ -80,6 +94,8 @@ class Server:
         self.client_limit = RateLimit(limits.per_client, burst=200)
         self.login_limit = RateLimit(limits.logins_per_minute / 60, burst=10)
         self.newcomers = Newcomers(limits.newcomers_with_chosen)
+        self.turns = Turns(limits.at_once_per_client)
+        self.outgoing = Outgoing()
         self._n_uploads = 0
         self._health = ThreadPoolExecutor(1, "health")
         self._health_asked: Future[str | None] | None = None
@@ -117,9 +133,16 @@ class Server:
         self._health_asked = None
         return True
 
-    def link(self, key: str) -> str:
+    def url(self, request: Request) -> str:
+        """How people reach this server: as a trusted proxy says, where nobody said it before."""
+        if not self._ask_proxy:
+            return self.public_url
+        host = request.headers.get("x-forwarded-host", "").partition(",")[0].strip() or request.headers.get("host", "")
+        return f"{request.url.scheme}://{host}" if _HOST.fullmatch(host) else self.public_url
+
+    def link(self, key: str, request: Request) -> str:
         """The participants' link of a study."""
-        return f"{self.public_url}/s/{key}"
+        return f"{self.url(request)}/s/{key}"
 
 
 async def server_of(request: Request) -> Server:  # async: a plain function would cost a change of threads

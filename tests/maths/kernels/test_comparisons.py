@@ -36,7 +36,8 @@ def test_the_gradient_is_that_of_the_loss(rng) -> None:
 
 
 def test_torch_autograd_comes_to_the_same_embedding(rng) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     embedding, triplets = rng.random((20, 2)), draw_queries(150, 20, 2, rng)
     points = torch.tensor(embedding, requires_grad=True)
     rows = torch.tensor(triplets.astype(np.int64))

@@ -25,7 +25,9 @@ def swapped(queries, position, items):
 
 @pytest.mark.parametrize("response", SETTINGS)
 @pytest.mark.parametrize("predictor", PREDICTORS)
-@pytest.mark.parametrize("n_candidates, kind", [(2, "nearest"), (3, "nearest"), (5, "nearest"), (3, "ranking")])
+@pytest.mark.parametrize(
+    "n_candidates, kind", [(2, "nearest"), (3, "nearest"), (5, "nearest"), (3, "ranking"), (2, "odd_one_out")]
+)
 def test_swaps_score_as_the_queries_they_make(predictor, response, n_candidates, kind, rng):
     embedding = rng.standard_normal((N_ITEMS, 2))
     belief = Belief(embedding, embedding + 0.4 * rng.standard_normal((33, N_ITEMS, 2)), response=response)

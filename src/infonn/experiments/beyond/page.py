@@ -16,7 +16,7 @@ ABLATION, CEILINGS = "beyond-ablation", "beyond-ceilings"
 def selection_page(claims: Mapping[str, Sequence[Mapping[str, Any]]], images: Mapping[str, Sequence[str]]) -> str:
     """The page; `claims` of each experiment with results, `images` the paths of its figures."""
     published = {name: claims[name] for name in EXPERIMENTS if name in claims}
-    text = Template(Path(__file__).with_name("page.md").read_text())
+    text = Template(Path(__file__).with_name("page.md").read_text(encoding="utf-8"))
     return text.safe_substitute(
         levels=_table(
             "Accuracy (tau for `beyond-mds`) after so many answers beyond the shared start, median over trials:",

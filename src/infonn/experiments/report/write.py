@@ -58,11 +58,11 @@ def write_report(
         images[name] = draw_figures(result, folder)
         say(f"{name}: {len(images[name])} figures, {len(result.claims)} claims")
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(render_page(results, images))
-    page.with_name(PRINTED).write_text(render_page(results, images, printed=True))
+    page.write_text(render_page(results, images), encoding="utf-8")
+    page.with_name(PRINTED).write_text(render_page(results, images, printed=True), encoding="utf-8")
     if docs is not None:
-        (docs / "paper.md").write_text(markdown_of(results_folder, docs))
-        (docs / "selection.md").write_text(selection_of(results_folder, docs))
+        (docs / "paper.md").write_text(markdown_of(results_folder, docs), encoding="utf-8")
+        (docs / "selection.md").write_text(selection_of(results_folder, docs), encoding="utf-8")
         for place, text in label_pages(results_folder, docs).items():
-            place.write_text(text)
+            place.write_text(text, encoding="utf-8")
     return results

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from infonn.learners.adam import Adam
 from infonn.learners.classifiers.cnn_layers import FILTERS, HIDDEN, KEEP, Layers, Sizes, hidden, logits
 from infonn.learners.classifiers.recipes import Recipe
 from infonn.learners.counter_random import hashed_uniform
@@ -34,9 +35,9 @@ class Training:
         self.n_steps, self.per_epoch = self.recipe.n_steps(self.n), self.recipe.steps_per_epoch(self.n)
         self.weights = initial.clone().requires_grad_()
         self.average = initial.clone()
-        self.first_moment, self.second_moment = torch.zeros_like(initial), torch.zeros_like(initial)
+        self.adam = Adam(initial)
         self.step = torch.zeros((), dtype=torch.int64, device=initial.device)
-        self._state = [self.weights, self.average, self.first_moment, self.second_moment, self.step]
+        self._state = [self.weights, self.average, self.step, *self.adam.state]
 
     def run(self) -> Tensor:
         """The weights that training ends with, one row per network."""
@@ -77,7 +78,7 @@ class Training:
         loss = self._loss()
         (gradient,) = torch.autograd.grad(loss, self.weights)
         with torch.no_grad():
-            self._adam(gradient)
+            self._move(gradient)
             if self.recipe.average is not None:
                 self.average.lerp_(self.weights, 1 - self.recipe.average)
             self.step += 1
@@ -123,20 +124,16 @@ class Training:
         place = place + self.step % self.per_epoch * size
         return shuffled[:, place.clamp(max=self.n - 1)], (place < self.n).long()
 
-    def _adam(self, gradient: Tensor) -> None:
-        recipe, beta1, beta2 = self.recipe, 0.9, 0.999
-        done = self.step.float()
+    def _move(self, gradient: Tensor) -> None:
+        """A step of AdamW at the rate that the recipe has come to."""
+        recipe, done = self.recipe, self.step.float()
         rate = recipe.rate * torch.ones_like(done)
         if recipe.cosine:
             rate = rate * 0.5 * (1 + torch.cos(torch.pi * done / self.n_steps))
         if recipe.warmup:
             rate = rate * torch.clamp((done + 1) / (recipe.warmup * self.n_steps), max=1)
-        self.first_moment.lerp_(gradient, 1 - beta1)
-        self.second_moment.lerp_(gradient**2, 1 - beta2)
-        first = self.first_moment / (1 - beta1 ** (done + 1))
-        second = self.second_moment / (1 - beta2 ** (done + 1))
         self.weights.mul_(1 - rate * recipe.weight_decay)
-        self.weights.sub_(rate * first / (second.sqrt() + 1e-8))
+        self.adam.step(self.weights, gradient, rate)
 
     @torch.no_grad()
     def _validation_loss(self) -> Tensor:

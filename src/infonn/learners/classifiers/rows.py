@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from infonn.arrays import FloatArray, IntArray
+from infonn.maths.kernels.threads import in_threads
+from infonn.maths.threads import one_thread
 
 CHUNK = 1 << 13  # items whose scaled features stand in memory at once
 COPIED = 1 << 27  # numbers (half a gigabyte) up to which a scaled copy is worth its memory
@@ -40,11 +42,20 @@ class Rows:
         folded = np.asarray(self.factor[:, None] * weights[:-1], np.float32)
         offset = np.asarray(weights[-1] - self.mean @ folded, np.float32)
         product = np.empty((len(rows), weights.shape[1]), np.float32)
-        for first in range(0, len(rows), CHUNK):
-            part = slice(first, first + CHUNK)
-            product[part] = np.asarray(self.embedding[rows[part]], np.float32) @ folded
-        product += offset
+
+        def work(first: int, last: int) -> None:
+            np.matmul(self._points(rows[first:last]), folded, out=product[first:last])
+            product[first:last] += offset
+
+        with one_thread():  # of a matrix product: its own threads would wait for each other at every chunk
+            in_threads(work, len(rows), CHUNK, CHUNK)
         return product
+
+    def _points(self, rows: IntArray) -> FloatArray:
+        """The embedding's rows; neighbours in order are read where they lie, as most of a pool of millions are."""
+        if len(rows) > 1 and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
+            return np.asarray(self.embedding[int(rows[0]) : int(rows[-1]) + 1], np.float32)
+        return np.asarray(self.embedding[rows], np.float32)
 
 
 def rows_of(features: FloatArray, scale: bool) -> Rows:
@@ -67,11 +78,18 @@ def column_spread(features: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     n, columns = features.shape
     shift = np.asarray(features[:CHUNK], float).mean(axis=0).astype(np.float32) if n else np.zeros(columns, np.float32)
-    total, squares = np.zeros(columns), np.zeros(columns)
-    for first in range(0, n, CHUNK):
-        part = np.asarray(features[first : first + CHUNK], np.float32) - shift
-        total += part.sum(axis=0, dtype=float)
-        squares += np.einsum("ij,ij->j", part, part)  # a chunk is short enough for single precision
+    sums = np.zeros((-(-n // CHUNK), 2, columns))  # by chunk, so that the number of threads changes no digit
+
+    def work(first: int, last: int) -> None:
+        part = np.asarray(features[first:last], np.float32) - shift
+        ones = np.ones(len(part), np.float32)
+        sums[first // CHUNK, 0] = ones @ part  # a chunk is short enough for single precision
+        part *= part
+        sums[first // CHUNK, 1] = ones @ part
+
+    with one_thread():
+        in_threads(work, n, CHUNK, CHUNK)
+    total, squares = sums.sum(axis=0)
     mean = total / max(1, n)
     deviation = np.sqrt(np.maximum(squares / max(1, n) - mean**2, 0))
     deviation[deviation < 1e-5 * np.abs(shift)] = 0  # rounding of a constant column

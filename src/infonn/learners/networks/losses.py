@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from infonn.maths.responses import ResponseSettings, nearest_log_probs, ranking_log_probs
-from infonn.queries import Answers, split_into_triplets
+from infonn.maths.responses import ResponseSettings, option_log_probs
+from infonn.queries import Answers, Kind, split_into_triplets
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -19,7 +19,7 @@ UNIT_RESPONSE = ResponseSettings(mu=1.0)
 
 
 class Loss(Protocol):
-    """What one comparison costs, given the squared distances of its candidates to its reference."""
+    """What one comparison costs, given the squared distances that its options go by."""
 
     @property
     def response(self) -> ResponseSettings:
@@ -37,10 +37,10 @@ class Loss(Protocol):
 
 @dataclass(frozen=True)
 class Comparisons:
-    """What was chosen in each row: `responses` (slices, rows), and whether rows are rankings."""
+    """What was chosen in each row: `responses` (slices, rows), and what kind of question the rows are."""
 
     responses: Tensor
-    ranking: bool = False
+    kind: Kind = "nearest"
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,9 @@ class Likelihood:
         return answers
 
     def __call__(self, squared_distances: Tensor, comparisons: Comparisons, lapse: Tensor) -> Tensor:
-        log_probs = ranking_log_probs if comparisons.ranking else nearest_log_probs
         # (slices, 1, 1) against (slices, rows, options); a lapse rate of exactly 0 changes nothing.
-        all_options = log_probs(squared_distances, replace(self.response, lapse=0.0), lapse[:, None, None])
+        settings, lapses = replace(self.response, lapse=0.0), lapse[:, None, None]
+        all_options = option_log_probs(squared_distances, settings, comparisons.kind, lapses)
         return -all_options.gather(-1, comparisons.responses[..., None])[..., 0]
 
     def expected_lapse(

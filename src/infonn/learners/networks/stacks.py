@@ -18,9 +18,10 @@ from torch import Tensor
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.errors import DataError, TrainingError
+from infonn.learners.adam import Adam
 from infonn.learners.networks.bodies import Body
 from infonn.learners.networks.losses import Comparisons, Likelihood, Loss
-from infonn.maths.distances import query_squared_distances
+from infonn.maths.distances import option_squared_distances, query_squared_distances
 from infonn.queries import Answers
 
 log = logging.getLogger(__name__)
@@ -83,33 +84,6 @@ class Stack:
         return embedding
 
 
-class Adam:
-    """Adam with torch's defaults over (slices, numbers); a slice without data in a step stands still."""
-
-    def __init__(self, numbers: Tensor, learning_rate: Tensor) -> None:
-        self.first = torch.zeros_like(numbers)
-        self.second = torch.zeros_like(numbers)
-        self.steps = torch.zeros(len(numbers), 1, dtype=numbers.dtype, device=numbers.device)
-        self.learning_rate = learning_rate[:, None]
-
-    def step(self, numbers: Tensor, gradient: Tensor, active: Tensor | None) -> None:
-        """Move `numbers` in place. `active` (slices, 1) is 1 where a slice has data; None where all have."""
-        if active is None:
-            self.steps += 1
-            self.first.lerp_(gradient, 0.1)
-            self.second.lerp_(gradient.square(), 0.001)
-        else:
-            self.steps += active
-            self.first.lerp_(gradient, 0.1 * active)
-            self.second.lerp_(gradient.square(), 0.001 * active)
-        steps = self.steps.clamp(min=1)
-        rate = self.learning_rate / (1 - 0.9**steps)
-        if active is not None:
-            rate = rate * active
-        spread = (self.second / (1 - 0.999**steps)).sqrt_().add_(1e-8)
-        numbers.sub_(rate * self.first / spread)
-
-
 def train(
     body: Body,
     loss: Loss,
@@ -154,7 +128,8 @@ class _Step:
 
     def __init__(self, stack: Stack, loss: Loss, inputs: Tensor, lapse: Tensor, learning_rate: FloatArray) -> None:
         self.stack, self.loss, self.inputs, self.lapse = stack, loss, inputs, lapse
-        self.adam = Adam(stack.numbers, torch.tensor(learning_rate, dtype=inputs.dtype, device=inputs.device))
+        self.adam = Adam(stack.numbers)
+        self.rate = torch.tensor(learning_rate, dtype=inputs.dtype, device=inputs.device)[:, None]
         self.views = {name: view.requires_grad_() for name, view in stack.views().items()}
 
     def __call__(self, batch: _Batch) -> Tensor:
@@ -163,12 +138,12 @@ class _Step:
         gradients = torch.autograd.grad(losses.sum(), list(self.views.values()))
         with torch.no_grad():
             flat = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
-            self.adam.step(self.stack.numbers, flat, batch.active)
+            self.adam.step(self.stack.numbers, flat, self.rate, batch.active)
         return losses.detach()
 
     def state(self) -> list[Tensor]:
         """What a step changes in place."""
-        return [self.stack.numbers, self.adam.first, self.adam.second, self.adam.steps]
+        return [self.stack.numbers, *self.adam.state]
 
 
 class _Recorded:
@@ -234,7 +209,7 @@ class _Data:
     def __init__(self, loss: Loss, answers: Sequence[Answers], inputs: Tensor) -> None:
         parts = [loss.comparisons(a) for a in answers]
         if len({part.kind for part in parts}) > 1:
-            raise DataError("Nearest and ranking answers cannot train in one stack. Fit them one kind at a time.")
+            raise DataError("Answers of different kinds cannot train in one stack. Fit them one kind at a time.")
         self.counts = np.array([len(part) for part in parts])
         self.n_rows = int(self.counts.max())
         width = max(part.queries.shape[1] for part in parts)
@@ -247,7 +222,7 @@ class _Data:
             responses[i, : len(part)] = part.responses
         offsets = np.arange(len(parts))[:, None, None] * inputs.shape[1]  # slices lie one below the other
         self.device = inputs.device
-        self.ranking = parts[0].kind == "ranking"
+        self.kind = parts[0].kind
         self.queries = torch.tensor(np.where(queries < 0, -1, queries + offsets), device=inputs.device)
         self.responses = torch.tensor(responses, device=inputs.device)
         rows = np.arange(self.n_rows) < self.counts[:, None]
@@ -256,7 +231,7 @@ class _Data:
 
     def whole(self) -> _Batch:
         active = None if self.even else (self.present.sum(1, keepdim=True) > 0).to(self.present.dtype)
-        return _Batch(self.queries, Comparisons(self.responses, self.ranking), self.present, active)
+        return _Batch(self.queries, Comparisons(self.responses, self.kind), self.present, active)
 
     def n_batches(self, size: int | None) -> int:
         """Steps of an epoch."""
@@ -279,7 +254,7 @@ class _Data:
         batches = []
         for number, start in enumerate(starts):
             part = slice(start, start + size)
-            comparisons = Comparisons(responses[:, part], self.ranking)
+            comparisons = Comparisons(responses[:, part], self.kind)
             has_data = None if self.even else active[number, :, None]
             batches.append(_Batch(queries[:, part], comparisons, self.present[:, part], has_data))
         return batches
@@ -295,12 +270,13 @@ class _Batch:
     active: Tensor | None
 
     def squared_distances(self, embedding: Tensor) -> Tensor:
-        squared = query_squared_distances(embedding.flatten(0, 1), self.queries.flatten(0, 1))
+        kind = self.comparisons.kind
+        squared = option_squared_distances(embedding.flatten(0, 1), self.queries.flatten(0, 1), kind)
         return squared.view(*self.queries.shape[:2], -1)
 
     def copy(self) -> _Batch:
         """The same in memory of its own."""
-        comparisons = Comparisons(self.comparisons.responses.clone(), self.comparisons.ranking)
+        comparisons = Comparisons(self.comparisons.responses.clone(), self.comparisons.kind)
         active = None if self.active is None else self.active.clone()
         return _Batch(self.queries.clone(), comparisons, self.present.clone(), active)
 

@@ -84,7 +84,7 @@ def follow(
             rng.integers(2**63, size=len(parameters)).astype(np.uint64),
             target.shape,
             target.features,
-            choices.queries,
+            choices.pairs,
             choices.stages,
             choices.n_options,
             target.prior_mean,
@@ -116,7 +116,7 @@ def _divided_anew(parameters: FloatArray, target: Target, rng: Generator) -> Flo
 def log_probs(parameters: FloatArray, target: Target, choices: Choices) -> FloatArray:
     """Of each answer under each chain: (chains, answers)."""
     found: FloatArray = kernels.answer_log_probs(
-        parameters, target.shape, target.features, choices.queries, choices.stages, choices.n_options
+        parameters, target.shape, target.features, choices.pairs, choices.stages, choices.n_options
     )
     return found
 

@@ -2,7 +2,7 @@
 
 Every chain has its own counter-based stream of random numbers, so the number of threads changes nothing.
 Arrays: `parameters` (chains, parameters) laid out as `embedders.Layout` says; `shape` is (items, dims, features,
-offsets) of that layout; `features` (items, features), `queries`, `stages`, `n_options` as in `embedders.Choices`.
+offsets) of that layout; `features` (items, features), `pairs`, `stages`, `n_options` as in `embedders.Choices`.
 """
 
 from __future__ import annotations
@@ -57,31 +57,39 @@ def _parts(logit_share, n_features, offsets):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _columns(features, queries, stages, n_options):  # type: ignore[no-untyped-def]
+def _columns(features, pairs, stages, n_options):  # type: ignore[no-untyped-def]
     """Features by column and items by place, so that loops run along rows; (features, items, how many, ...).
 
-    Padding stands as its reference, beyond the count of candidates.
+    `firsts` has one row where all pairs of an answer share their first item, the reference, else a row for each pair.
+    Padding stands as its reference, beyond the count of pairs.
     """
-    n, width = queries.shape
-    items, counts = np.empty((width, n), np.uint32), np.zeros(n, np.int32)
+    n, width, _ = pairs.shape
+    shared = True
     for row in range(n):
         for j in range(width):
-            items[j, row] = queries[row, j if queries[row, j] >= 0 else 0]
-            counts[row] += j > 0 and queries[row, j] >= 0
+            shared = shared and pairs[row, j, 0] == pairs[row, 0, 0]
+    firsts = np.empty((1 if shared else width, n), np.uint32)
+    seconds, counts = np.empty((width, n), np.uint32), np.zeros(n, np.int32)
+    for row in range(n):
+        for j in range(len(firsts)):
+            firsts[j, row] = pairs[row, j, 0]
+        for j in range(width):
+            seconds[j, row] = pairs[row, j, 1 if pairs[row, j, 1] >= 0 else 0]
+            counts[row] += pairs[row, j, 1] >= 0
     ranked = False
     for row in range(n):
         ranked = ranked or stages[row] > 1
-    return np.ascontiguousarray(features.T), items, counts, stages, n_options, ranked
+    return np.ascontiguousarray(features.T), firsts, seconds, counts, stages, n_options, ranked
 
 
 @njit(cache=True)
 def _workspace(shape, columns):  # type: ignore[no-untyped-def]
-    """Points, their pulls (dims, items); differences (candidates, dims, answers); (candidates, answers); (answers,)."""
+    """Points, their pulls (dims, items); differences (pairs, dims, answers); (pairs, answers); (answers,)."""
     n_items, n_dims, _, _ = shape
-    width, n = columns[1].shape
+    width, n = columns[2].shape
     points, pull = np.empty((n_dims, n_items)), np.empty((n_dims, n_items))
-    differences = np.empty((width - 1, n_dims, n))
-    squared, logs, slopes = np.empty((width - 1, n)), np.empty((width - 1, n)), np.empty((width - 1, n))
+    differences = np.empty((width, n_dims, n))
+    squared, logs, slopes = np.empty((width, n)), np.empty((width, n)), np.empty((width, n))
     log_probs, by_lapse, one, two = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     return points, pull, differences, (squared, logs, slopes), (log_probs, by_lapse, one, two)
 
@@ -109,16 +117,17 @@ def _answers(points, columns, sharpness, lapse, work):  # type: ignore[no-untype
 
     Loops are short and run along the answers, so that the compiler vectorises each.
     """
-    _, items, counts, stages, n_options, ranked = columns
+    _, firsts, seconds, counts, stages, n_options, ranked = columns
     _, _, differences, (squared, logs, slopes), (log_probs, by_lapse, attentive, reference) = work
     width, n = squared.shape
     squared[:] = 1.0
     for d in range(len(points)):
-        for row in range(n):
-            reference[row] = points[d, items[0, row]]
         for j in range(width):
+            if j < len(firsts):
+                for row in range(n):
+                    reference[row] = points[d, firsts[j, row]]
             for row in range(n):
-                difference = reference[row] - points[d, items[j + 1, row]]
+                difference = reference[row] - points[d, seconds[j, row]]
                 differences[j, d, row] = difference
                 squared[j, row] += difference * difference
     for j in range(width):
@@ -151,7 +160,7 @@ def _answers(points, columns, sharpness, lapse, work):  # type: ignore[no-untype
 
 @njit(cache=True, fastmath=REORDERED)
 def _nearest(work):  # type: ignore[no-untyped-def]
-    """log P(the first candidate is chosen) without lapses, and its slopes."""
+    """log P(the first pair is chosen) without lapses, and its slopes."""
     _, _, _, (_, logs, slopes), (log_probs, _, largest, totals) = work
     width, n = logs.shape
     for row in range(n):
@@ -175,7 +184,7 @@ def _nearest(work):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, fastmath=REORDERED)
 def _ranked(work, counts, stages):  # type: ignore[no-untyped-def]
-    """log P(the candidates in this order, for as many stages) without lapses, and its slopes."""
+    """log P(the pairs in this order, for as many stages) without lapses, and its slopes."""
     _, _, _, (_, logs, slopes), (log_probs, _, _, _) = work
     slopes[:] = 0.0
     for row in range(len(counts)):
@@ -197,7 +206,7 @@ def _ranked(work, counts, stages):  # type: ignore[no-untyped-def]
 def _density(parameters, gradient, shape, columns, mean, sd, work):  # type: ignore[no-untyped-def]
     """(log posterior, log likelihood) and the gradient of the former; sd 0 fixes a parameter."""
     n_items, n_dims, n_features, offsets = shape
-    features, items = columns[0], columns[1]
+    features, firsts, seconds = columns[0], columns[1], columns[2]
     points, pull, differences, (squared, logs, slopes), (log_probs, lapse_slopes, _, force) = work
     settings = n_features * n_dims + (n_items * n_dims if offsets else 0)
     sharpness = math.exp(parameters[settings + n_dims + 3])
@@ -215,15 +224,17 @@ def _density(parameters, gradient, shape, columns, mean, sd, work):  # type: ign
             slopes[j, row] *= -2 * sharpness / squared[j, row]
     pull[:] = 0.0
     for d in range(n_dims):
-        force[:] = 0.0
         for j in range(width):
+            if j < len(firsts):
+                force[:] = 0.0
             for row in range(n):
                 differences[j, d, row] *= slopes[j, row]
                 force[row] += differences[j, d, row]
             for row in range(n):
-                pull[d, items[j + 1, row]] -= differences[j, d, row]
-        for row in range(n):
-            pull[d, items[0, row]] += force[row]
+                pull[d, seconds[j, row]] -= differences[j, d, row]
+            if j + 1 < len(firsts) or j + 1 == width:
+                for row in range(n):
+                    pull[d, firsts[min(j, len(firsts) - 1), row]] += force[row]
     gradient[:] = 0.0
     scale = math.exp(parameters[settings + n_dims])
     by_features, by_offset = _parts(parameters[settings + n_dims + 1], n_features, offsets)
@@ -266,7 +277,7 @@ def density(
     parameters: FloatArray,
     shape: tuple[int, int, int, int],
     features: FloatArray,
-    queries: IntArray,
+    pairs: IntArray,
     stages: IntArray,
     n_options: FloatArray,
     mean: FloatArray,
@@ -274,7 +285,7 @@ def density(
 ) -> tuple[float, FloatArray]:
     """Log posterior of one parameter vector up to a constant, and its gradient."""
     gradient = np.empty(parameters.size)
-    columns = _columns(features, queries, stages, n_options)
+    columns = _columns(features, pairs, stages, n_options)
     value, _ = _density(parameters, gradient, shape, columns, mean, sd, _workspace(shape, columns))
     return value, gradient
 
@@ -284,14 +295,14 @@ def answer_log_probs(
     parameters: FloatArray,
     shape: tuple[int, int, int, int],
     features: FloatArray,
-    queries: IntArray,
+    pairs: IntArray,
     stages: IntArray,
     n_options: FloatArray,
 ) -> FloatArray:
     """log P(each answer) under each chain: (chains, answers)."""
     n_chains = len(parameters)
-    out = np.empty((n_chains, len(queries)))
-    columns = _columns(features, queries, stages, n_options)
+    out = np.empty((n_chains, len(pairs)))
+    columns = _columns(features, pairs, stages, n_options)
     for chain in prange(n_chains):
         work = _workspace(shape, columns)
         _embed(parameters[chain], shape, columns[0], work[0])
@@ -310,7 +321,7 @@ def move(
     seeds: IntArray,
     shape: tuple[int, int, int, int],
     features: FloatArray,
-    queries: IntArray,
+    pairs: IntArray,
     stages: IntArray,
     n_options: FloatArray,
     mean: FloatArray,
@@ -319,19 +330,19 @@ def move(
     step: float,
     n_leaps: int,
     n_moves: int,
-    pairs: IntArray,
+    watched: IntArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Move every chain `n_moves` times, in place; each move is a Hamiltonian path of `n_leaps` leaps.
 
     Gives the acceptance rate (chains,), the mean squared gradient (chains, parameters) and a trace (chains, moves,
-    1 + pairs) of the log likelihood and of the log distances within `pairs` of items.
+    1 + watched) of the log likelihood and of the log distances within `watched` pairs of items.
     """
     n_chains, n_parameters = parameters.shape
     n_dims = shape[1]
     acceptance = np.zeros(n_chains)
     squares = np.zeros((n_chains, n_parameters))
-    trace = np.empty((n_chains, n_moves, 1 + len(pairs)))
-    columns = _columns(features, queries, stages, n_options)
+    trace = np.empty((n_chains, n_moves, 1 + len(watched)))
+    columns = _columns(features, pairs, stages, n_options)
     for chain in prange(n_chains):
         counter = np.empty(1, np.uint64)
         counter[0] = seeds[chain]
@@ -374,10 +385,10 @@ def move(
                 squares[chain, p] += slope[p] * slope[p] / n_moves
             trace[chain, turn, 0] = likelihood
             _embed(here, shape, columns[0], work[0])
-            for pair in range(len(pairs)):
+            for pair in range(len(watched)):
                 total = 1e-12
                 for d in range(n_dims):
-                    difference = work[0][d, pairs[pair, 0]] - work[0][d, pairs[pair, 1]]
+                    difference = work[0][d, watched[pair, 0]] - work[0][d, watched[pair, 1]]
                     total += difference * difference
                 trace[chain, turn, 1 + pair] = 0.5 * math.log(total)
         parameters[chain] = here

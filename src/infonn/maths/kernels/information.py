@@ -14,13 +14,28 @@ import numpy as np
 from numba import njit
 
 from infonn.arrays import FloatArray, IntArray
+from infonn.maths.kernels.logs import precise_log
 from infonn.maths.kernels.rankings import order_sums, prefixes
 from infonn.maths.kernels.threads import in_threads
-from infonn.maths.kernels.weights import DRAW_BLOCK, ONE, OPTIONS, assign_slots, fill_table, log32, order_by_reference
+from infonn.maths.kernels.weights import (
+    DRAW_BLOCK,
+    LN2,
+    ONE,
+    OPTIONS,
+    SURPRISE,
+    WEIGHT,
+    assign_slots,
+    exponent_of,
+    fill_table,
+    log32,
+    mantissa,
+    order_by_reference,
+)
 from infonn.maths.responses import ResponseSettings
 
 BLOCK = 1 << 18  # queries that are sorted by reference together: they stay in the processor's cache
-LEAST_SLICE, MOST_SLICE = 1 << 10, 1 << 16
+LEAST_SLICE, MOST_SLICE = 1 << 10, 1 << 13  # what a slice notes down stays in the processor's cache
+SMALLEST = 1e-300  # a probability whose logarithm is taken
 
 
 def distance_information(
@@ -110,7 +125,7 @@ def _score_rows(queries, rows, places, points, normals, column, n_draws, setting
     most = 1 + min(len(rows) * n_candidates, len(slot_of))
     slots = np.empty((len(rows), n_candidates), np.int32)
     pairs = np.empty((most, 2), np.int32)
-    table = np.zeros((2, min(most, 64), DRAW_BLOCK), np.float32)  # of w, and of w log(1/w)
+    table = np.zeros((min(most, 64), 2, DRAW_BLOCK), np.float32)
     sums = np.zeros((len(rows), n_orders if n_orders else n_candidates))  # of each option's probability, over draws
     noise = np.zeros(len(rows))  # entropy of the answer, summed over draws
     start = 0
@@ -119,8 +134,8 @@ def _score_rows(queries, rows, places, points, normals, column, n_draws, setting
         while stop < len(rows) and queries[rows[stop], 0] == reference:
             stop += 1
         n_slots = assign_slots(queries, rows[start:stop], places, slot_of, pairs, slots[start:stop])
-        if n_slots > table.shape[1]:
-            table = np.zeros((2, min(most, 2 * n_slots), DRAW_BLOCK), np.float32)
+        if n_slots > len(table):
+            table = np.zeros((min(most, 2 * n_slots), 2, DRAW_BLOCK), np.float32)
         for first in range(0, n_draws, DRAW_BLOCK):
             n = min(DRAW_BLOCK, n_draws - first)
             fill_table(reference, pairs[:n_slots], first, n, points, normals, column, settings, table)
@@ -133,11 +148,10 @@ def _score_rows(queries, rows, places, points, normals, column, n_draws, setting
 @njit(**OPTIONS)
 def nats(sums, noise, n_draws):  # type: ignore[no-untyped-def]
     """Entropy of the mean answer less the mean entropy: from sums over draws of each option's probability, of both."""
-    information = -noise / n_draws
+    information, share = -noise / n_draws, 1 / np.float64(n_draws)
     for option in range(len(sums)):
-        mean = sums[option] / n_draws
-        if mean > 0:
-            information -= mean * np.log(mean)
+        mean = sums[option] * share
+        information -= mean * precise_log(max(mean, SMALLEST))  # 0 log 0 is 0
     return max(information, 0.0)
 
 
@@ -145,56 +159,70 @@ def nats(sums, noise, n_draws):  # type: ignore[no-untyped-def]
 def _add_run(slots, table, n, lapse, tree, sums, noise):  # type: ignore[no-untyped-def]
     """Add a block of draws to the queries of one reference."""
     buffer = np.empty((2, DRAW_BLOCK), np.float32)
-    for i in range(len(slots)):
-        noise[i] += add_query(table, slots[i], n, lapse, tree, buffer, sums[i])
+    if slots.shape[1] == 3 and lapse == 0 and not len(tree):  # the usual case
+        for row in range(len(slots)):
+            p0, p1, entropy = _of_three(table, slots[row, 0], slots[row, 1], slots[row, 2], n)
+            sums[row, 0] += p0
+            sums[row, 1] += p1
+            sums[row, 2] += np.float64(n) - p0 - p1
+            noise[row] += entropy
+        return
+    for row in range(len(slots)):
+        noise[row] += add_query(table, slots[row], n, lapse, tree, buffer, sums[row])
 
 
 @njit(**OPTIONS)
 def add_query(table, slots, n, lapse, tree, buffer, sums):  # type: ignore[no-untyped-def]
     """Add a block of draws to one query: each option's probability to `sums`; returns the summed entropies."""
-    weights, spread = table[0], table[1]
     if len(tree):
-        return order_sums(weights, spread, slots, n, np.float32(lapse), tree, sums)
+        return order_sums(table, slots, n, np.float32(lapse), tree, sums)
     if lapse > 0:
-        return _lapsing(weights, slots, n, np.float32(lapse), buffer, sums)
-    if len(slots) <= 3:
-        return _of_three(weights, spread, slots, n, sums)
-    return _of_many(weights, spread, slots, n, buffer, sums)
-
-
-@njit(**OPTIONS)
-def _of_three(weights, spread, slots, n, sums):  # type: ignore[no-untyped-def]
-    """Two or three candidates: everything in registers. Adds to `sums`, returns the summed entropies."""
-    third = slots[2] if len(slots) == 3 else 0
-    w0, w1, w2 = weights[slots[0]], weights[slots[1]], weights[third]
-    h0, h1, h2 = spread[slots[0]], spread[slots[1]], spread[third]
-    p0, p1, entropy = np.float32(0), np.float32(0), np.float32(0)
-    for i in range(n):
-        total = w0[i] + w1[i] + w2[i]
-        inverse = ONE / total
-        p0 += w0[i] * inverse
-        p1 += w1[i] * inverse
-        entropy += (h0[i] + h1[i] + h2[i]) * inverse + log32(total)
+        return _lapsing(table, slots, n, np.float32(lapse), buffer, sums)
+    if len(slots) > 3:
+        return _of_many(table, slots, n, buffer, sums)
+    p0, p1, entropy = _of_three(table, slots[0], slots[1], slots[2] if len(slots) == 3 else np.int32(0), n)
     sums[0] += p0
     sums[1] += p1
     if len(slots) == 3:
-        sums[2] += np.float64(n) - p0 - p1  # one sum less to keep in registers: a third of the time
+        sums[2] += np.float64(n) - p0 - p1
     return entropy
 
 
 @njit(**OPTIONS)
-def _of_many(weights, spread, slots, n, buffer, sums):  # type: ignore[no-untyped-def]
+def _of_three(table, a, b, c, n):  # type: ignore[no-untyped-def]
+    """Two candidates (with `c` padding) or three: sums over draws of the first two probabilities and of the entropy.
+
+    Everything stays in registers, for which a third sum would be too much, and one logarithm serves all draws, by
+    `mantissa`.
+    """
+    a, b, c = np.uint64(a), np.uint64(b), np.uint64(c)
+    p0, p1, entropy, product, exponents = np.float32(0), np.float32(0), np.float32(0), ONE, np.int32(0)
+    for i in range(n):
+        w0, w1 = table[a, WEIGHT, i], table[b, WEIGHT, i]
+        total = w0 + w1 + table[c, WEIGHT, i]
+        inverse = ONE / total
+        p0 += w0 * inverse
+        p1 += w1 * inverse
+        entropy += (table[a, SURPRISE, i] + table[b, SURPRISE, i] + table[c, SURPRISE, i]) * inverse
+        exponent = exponent_of(total)
+        exponents += exponent
+        product *= mantissa(total, exponent)
+    return p0, p1, entropy + np.float32(exponents) * LN2 + log32(product)
+
+
+@njit(**OPTIONS)
+def _of_many(table, slots, n, buffer, sums):  # type: ignore[no-untyped-def]
     """Any number of candidates: sums over candidates stand in a buffer of one block of draws."""
     total, surprise = buffer[0], buffer[1]
-    _add_up(weights, slots, n, total)
-    _add_up(spread, slots, n, surprise)
+    _add_up(table, WEIGHT, slots, n, total)
+    _add_up(table, SURPRISE, slots, n, surprise)
     entropy = np.float32(0)
     for i in range(n):
         inverse = ONE / total[i]
         entropy += surprise[i] * inverse + log32(total[i])
         total[i] = inverse
     for c in range(len(slots)):
-        w = weights[slots[c]]
+        w = table[slots[c], WEIGHT]
         p = np.float32(0)
         for i in range(n):
             p += w[i] * total[i]
@@ -203,10 +231,10 @@ def _of_many(weights, spread, slots, n, buffer, sums):  # type: ignore[no-untype
 
 
 @njit(**OPTIONS)
-def _lapsing(weights, slots, n, lapse, buffer, sums):  # type: ignore[no-untyped-def]
+def _lapsing(table, slots, n, lapse, buffer, sums):  # type: ignore[no-untyped-def]
     """A share `lapse` of answers at random among the candidates that are there: (1 - lapse) p + lapse / k."""
     total = buffer[0]
-    _add_up(weights, slots, n, total)
+    _add_up(table, WEIGHT, slots, n, total)
     for i in range(n):
         total[i] = (ONE - lapse) / total[i]
     n_there = 0
@@ -215,7 +243,7 @@ def _lapsing(weights, slots, n, lapse, buffer, sums):  # type: ignore[no-untyped
     floor = lapse / np.float32(n_there)
     entropy = np.float32(0)
     for c in range(n_there):  # padding is at the end
-        w = weights[slots[c]]
+        w = table[slots[c], WEIGHT]
         p = np.float32(0)
         for i in range(n):
             mixed = w[i] * total[i] + floor
@@ -226,11 +254,11 @@ def _lapsing(weights, slots, n, lapse, buffer, sums):  # type: ignore[no-untyped
 
 
 @njit(**OPTIONS)
-def _add_up(table, slots, n, total):  # type: ignore[no-untyped-def]
-    a, b = table[slots[0]], table[slots[1]]
+def _add_up(table, what, slots, n, total):  # type: ignore[no-untyped-def]
+    a, b = table[slots[0], what], table[slots[1], what]
     for i in range(n):
         total[i] = a[i] + b[i]
     for c in range(2, len(slots)):
-        a = table[slots[c]]
+        a = table[slots[c], what]
         for i in range(n):
             total[i] += a[i]

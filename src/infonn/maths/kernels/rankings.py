@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from infonn.arrays import IntArray
-from infonn.maths.kernels.weights import DRAW_BLOCK, ONE, OPTIONS, log32
+from infonn.maths.kernels.weights import DRAW_BLOCK, ONE, OPTIONS, SURPRISE, WEIGHT, log32
 
 
 @lru_cache
@@ -36,13 +36,13 @@ def prefixes(n_candidates: int) -> IntArray:
 
 
 @njit(**OPTIONS)
-def order_sums(weights, spread, slots, n, lapse, tree, sums):  # type: ignore[no-untyped-def]
+def order_sums(table, slots, n, lapse, tree, sums):  # type: ignore[no-untyped-def]
     """Add each order's probability, over n draws, to `sums` (orders,); return the summed entropies of the ranking."""
     k = len(slots)
     inverse = np.empty((1 << k, DRAW_BLOCK), np.float32)  # 1 / weight of a set; that of the empty set counts as 1
     choice = np.empty((1 << k, DRAW_BLOCK), np.float32)  # entropy of the choice from a set
     reached = np.empty((k, DRAW_BLOCK), np.float32)  # P(prefix), by depth
-    _sets(weights, spread, slots, n, inverse, choice)
+    _sets(table, slots, n, inverse, choice)
     certain = inverse[0]
     for i in range(n):
         certain[i] = ONE
@@ -51,14 +51,14 @@ def order_sums(weights, spread, slots, n, lapse, tree, sums):  # type: ignore[no
         depth, chosen, left = tree[node, 0], tree[node, 1], tree[node, 2]
         before, w, shrink = certain, certain, certain
         if depth > 0:
-            before, w, shrink = reached[depth - 1], weights[slots[chosen]], inverse[left]
+            before, w, shrink = reached[depth - 1], table[slots[chosen], WEIGHT], inverse[left]
             left = left ^ (1 << chosen)
         if depth < k - 2:
             expected = _step(before, w, shrink, choice[left], n, reached[depth])
             entropy += expected if lapse == 0 else np.float32(0)
             continue
         low, high = _members(left)
-        a, b, last = weights[slots[low]], weights[slots[high]], inverse[left]
+        a, b, last = table[slots[low], WEIGHT], table[slots[high], WEIGHT], inverse[left]
         if lapse == 0:
             first, second, expected = _two_orders(before, w, shrink, choice[left], a, b, last, n)
         else:
@@ -119,7 +119,7 @@ def _two_lapsing_orders(before, w, shrink, a, b, last, n, lapse, n_orders):  # t
 
 
 @njit(**OPTIONS)
-def _sets(weights, spread, slots, n, inverse, choice):  # type: ignore[no-untyped-def]
+def _sets(table, slots, n, inverse, choice):  # type: ignore[no-untyped-def]
     """For every set of two or more candidates: 1 / sum of weights, and the entropy of a choice from it."""
     total = np.empty((1 << len(slots), DRAW_BLOCK), np.float32)
     surprise = np.empty((1 << len(slots), DRAW_BLOCK), np.float32)
@@ -127,7 +127,7 @@ def _sets(weights, spread, slots, n, inverse, choice):  # type: ignore[no-untype
         high = 0
         while left >> (high + 1):
             high += 1
-        w, h, rest = weights[slots[high]], spread[slots[high]], left ^ (1 << high)
+        w, h, rest = table[slots[high], WEIGHT], table[slots[high], SURPRISE], left ^ (1 << high)
         if rest:
             _join(total[rest], surprise[rest], w, h, n, total[left], surprise[left], inverse[left], choice[left])
         else:

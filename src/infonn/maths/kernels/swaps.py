@@ -64,7 +64,7 @@ def _score_swaps(queries, position, items, shared, out):  # type: ignore[no-unty
     n_candidates, block = queries.shape[1] - 1, min(DRAW_BLOCK, n_draws)
     n_own = 1 + n_candidates * places  # row 0 would be padding
     pairs = np.zeros((n_own + len(items) * places, 2), np.int32)
-    table = np.zeros((2, len(pairs), block), np.float32)
+    table = np.zeros((len(pairs), 2, block), np.float32)
     _pair_up(items, places, pairs[n_own:])
     query, slots = np.empty(1 + n_candidates, np.int32), np.empty(n_candidates, np.int32)
     buffer = np.empty((2, DRAW_BLOCK), np.float32)

@@ -16,7 +16,8 @@ from numba import njit
 FAST = {"reassoc", "nsz", "contract", "arcp", "afn"}
 OPTIONS = {"nogil": True, "cache": True, "fastmath": FAST, "error_model": "numpy", "boundscheck": False}
 
-DRAW_BLOCK = 256  # draws that a table holds at once: it stays in the processor's nearer caches
+DRAW_BLOCK = 128  # draws that a table holds at once: it stays in the processor's nearer caches, see `mantissa`
+WEIGHT, SURPRISE = 0, 1  # what a table (slots, 2, draws) holds of a candidate: w, and w log(1/w)
 MOST_LOG = np.float32(69.0)  # weights between 1e-30 and 1e30 have sums and reciprocals in single precision
 NOBODY = np.int32(2147483647)  # stands for padding while candidates are sorted
 LN2 = np.float32(0.6931471805599453)
@@ -24,11 +25,26 @@ ONE = np.float32(1)
 
 
 @njit(**OPTIONS)
+def mantissa(x, exponent):  # type: ignore[no-untyped-def]
+    """x / 2^exponent of a positive normal number, in [sqrt(1/2), sqrt(2)) with the exponent that `exponent_of` gives.
+
+    So log x1 + log x2 + ... is (e1 + e2 + ...) log 2 + log(m1 m2 ...): one logarithm for a block of draws. Of
+    DRAW_BLOCK = 128 such numbers the product stays between 2^-64 and 2^64, which single precision holds.
+    """
+    return np.int32(np.float32(x).view(np.int32) - np.int32(exponent << np.int32(23))).view(np.float32)
+
+
+@njit(**OPTIONS)
+def exponent_of(x):  # type: ignore[no-untyped-def]
+    """The power of two that goes with `mantissa`."""
+    return np.int32(np.int32(np.float32(x).view(np.int32) - np.int32(0x3F3504F3)) >> np.int32(23))
+
+
+@njit(**OPTIONS)
 def log32(x):  # type: ignore[no-untyped-def]
     """log(x) for positive normal numbers, within 2e-7: exponent, and 2 artanh((m - 1) / (m + 1)) of the rest."""
-    bits = np.float32(x).view(np.int32)
-    exponent = np.int32(np.int32(bits - np.int32(0x3F3504F3)) >> np.int32(23))  # so that m is in [sqrt(1/2), sqrt(2))
-    m = np.int32(bits - np.int32(exponent << np.int32(23))).view(np.float32)
+    exponent = exponent_of(x)
+    m = mantissa(x, exponent)
     s = (m - ONE) / (m + ONE)
     z = s * s
     series = z * (np.float32(1 / 3) + z * (np.float32(1 / 5) + z * (np.float32(1 / 7) + z * np.float32(1 / 9))))
@@ -100,7 +116,7 @@ def assign_slots(queries, rows, places, slot_of, pairs, slots):  # type: ignore[
 
 @njit(**OPTIONS)
 def fill_table(reference, pairs, first, n, points, normals, column, settings, table):  # type: ignore[no-untyped-def]
-    """w and w log(1/w) of a reference's candidates, for draws first to first + n: table (2, slots, draws).
+    """w and w log(1/w) of a reference's candidates, for draws first to first + n: table (slots, 2, draws).
 
     `points` is (items, dims, draws) of drawn embeddings; or (items, dims, 1) with `normals` (columns, draws) to be
     added to the distance. Squared distances are measured in `scale`, which no probability notices. Where single
@@ -111,13 +127,22 @@ def fill_table(reference, pairs, first, n, points, normals, column, settings, ta
     offset, power = np.float32(mu / scale), np.float32(sharpness)
     for slot in range(1, len(pairs)):  # slot 0, padding, stays 0
         item, place = pairs[slot, 0], pairs[slot, 1]
-        weights, spread = table[0, slot], table[1, slot]
+        weights, spread = table[slot, WEIGHT], table[slot, SURPRISE]
         if len(normals):
             squared = 0.0
             for d in range(points.shape[1]):
                 squared += (points[item, d, 0] - points[reference, d, 0]) ** 2
             distance, deviation = np.float32(np.sqrt(squared) * shrink), np.float32(sigma * shrink)
             drawn = normals[column[item] if len(column) else place, first : first + n]
+            if sharpness == 1.0:
+                for i in range(n):  # the usual case, in one pass
+                    away = distance + deviation * drawn[i]
+                    u = away * away + offset
+                    surprise = log32(u)
+                    weight = _held(ONE / u, surprise)
+                    weights[i] = weight
+                    spread[i] = weight * surprise
+                continue
             for i in range(n):
                 weights[i] = (distance + deviation * drawn[i]) ** 2
         else:

@@ -7,21 +7,14 @@ import { Figure, percent } from "./figures.js";
 import { ItemMap } from "./map.js";
 import { LABEL_EXPORTS, showLabels } from "./labels.js";
 import { People, ago } from "./people.js";
+import { steer } from "./steering.js";
 
 const EVERY_MS = 2000;
 const FEWEST = 10; // hold-out answers from which on a point is drawn
 const FEWEST_COMPARED = 30; // and from which on random questions stand beside chosen ones
 const LISTED = 300; // items of the map as a table
-const EXPORTS = [
-  ["Answers (CSV)", "export?format=csv"],
-  ["JSON lines", "export?format=jsonl"],
-  ["Parquet", "export?format=parquet"],
-  ["Salmon", "export?format=salmon"],
-  ["NEXT", "export?format=next"],
-  ["cblearn", "export?format=cblearn"],
-];
 
-const { name, labels } = pageData();
+const { name, labels, exports: formats } = pageData();
 const base = study(name);
 const curve = new Figure($("#accuracy"));
 const pace = new Figure($("#pace"));
@@ -131,6 +124,7 @@ async function describe() {
   $("#go-answer").href = `/s/${one.key}?participant=owner`;
   $("#ended").hidden = !one.archived;
   $("#archive").textContent = one.archived ? "Open it again" : "End the study";
+  steer(one, describe);
   $("#archive").onclick = async () => {
     await call("PATCH", base, { archived: !one.archived });
     notice(one.archived ? "The study is open again." : "The study has ended; its link says so.", () => call("PATCH", base, { archived: one.archived }).then(describe), "Undo");
@@ -150,7 +144,8 @@ $("#delete").addEventListener("submit", async (event) => {
 });
 
 function exports() {
-  const links = [...EXPORTS, ...(labels ? LABEL_EXPORTS : [])].map(([title, path]) => h("a", { class: "button", href: `/api${base}/${path}`, download: "" }, title));
+  const paths = [...Object.entries(formats).map(([format, title]) => [title, `export?format=${format}`]), ...(labels ? LABEL_EXPORTS : [])];
+  const links = paths.map(([title, path]) => h("a", { class: "button", href: `/api${base}/${path}`, download: "" }, title));
   const places = h("button", { type: "button", onclick: saveEmbedding }, "Embedding (CSV)");
   const all = h("a", { class: "button main", href: `/api${base}/bundle`, download: "" }, "Everything");
   $("#exports").replaceChildren(...links, places, all);

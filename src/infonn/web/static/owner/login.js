@@ -5,11 +5,11 @@ import { call } from "./api.js";
 
 const target = onThisSite(new URLSearchParams(location.search).get("next") ?? "");
 
-/** A path of this site: browsers read "//host", "/\\host" and "/<tab>/host" as another one. */
+/** An address of this site: browsers read "//host", "/\\host", "/<tab>/host" and the path of "/..//host" as another. */
 function onThisSite(path) {
   try {
     const url = new URL(path, location.origin);
-    if (path.startsWith("/") && url.origin === location.origin) return url.pathname + url.search;
+    if (path.startsWith("/") && url.origin === location.origin) return url.href;
   } catch {
     // no address at all
   }

@@ -3,6 +3,7 @@
 import { $, h } from "../shared/dom.js";
 import { call, copy, study } from "./api.js";
 import { dropped, look } from "./files.js";
+import { faultsOf, readSettings } from "./settings.js";
 
 const SHOWN = 12;
 let chosen = null;
@@ -11,9 +12,10 @@ let looking = Promise.resolve(); // until the files chosen last were looked at
 const sentences = (place, all) => $(place).replaceChildren(...all.map((text) => h("li", {}, text)));
 const value = (id) => $(`#${id}`).value.trim();
 const number = (id) => Number(value(id));
-const task = () => $("input[name=task]:checked").value;
+const asked = () => $("input[name=task]:checked").value; // similarity, odd_one_out, labels
 
 function take(list) {
+  sentences("#refusals", []); // they were about other files
   looking = looking.catch(() => {}).then(() => describe(list));
 }
 
@@ -31,30 +33,21 @@ function thumb({ name, file }) {
   return h("li", { title: name }, file ? h("img", { src: URL.createObjectURL(file), alt: name }) : name);
 }
 
+/** By the folder, or by the one CSV or ZIP; one picture of many says nothing about them all. */
 function suggestion() {
   const [file] = chosen.files;
   const folder = file?.webkitRelativePath?.split("/")[0];
-  return (folder || file?.name || "").replace(/\.\w+$/, "").replace(/[^A-Za-z0-9 _.-]+/g, " ").trim().slice(0, 80);
+  const alone = chosen.files.find(({ name }) => /\.(csv|zip)$/i.test(name));
+  return (folder || alone?.name || "").replace(/\.\w+$/, "").replace(/[^A-Za-z0-9 _.-]+/g, " ").trim().slice(0, 80);
 }
 
 function settings() {
-  const labels = task() === "labels";
-  const people = {
-    title: value("title"),
-    question: value("question"),
-    instructions: $("#instructions").value,
-    consent: $("#consent").value,
-    language: value("language"),
-    per_person: number("per-person"),
-    overlap: number("overlap"),
-    hold_out: number("hold-out") / 100,
-    at_random: number("at-random") / 100,
-    completion_code: value("code"),
-    completion_url: value("url"),
-  };
-  const queries = { candidates: number("candidates") };
+  const labels = asked() === "labels";
+  const queries = asked() === "odd_one_out" ? { kind: "odd_one_out" } : { candidates: number("candidates") };
   if (labels) queries.classes = value("classes").split(/[\n,]+/).map((name) => name.trim()).filter(Boolean);
-  return { study: { name: value("name"), task: task() }, queries, budget: { answers: number("answers") }, people };
+  else queries.kind ??= value("kind");
+  const learner = value("dims") && !labels ? { learner: { dims: number("dims") } } : {};
+  return { study: { name: value("name"), task: labels ? "labels" : "similarity" }, queries, ...learner, ...readSettings() };
 }
 
 /** What the form lacks, in words. */
@@ -62,12 +55,8 @@ function lacks() {
   const missing = [];
   if (!chosen?.files.length) missing.push("Choose the files first: images, a ZIP or a CSV.");
   if (chosen?.problems.length) missing.push("Some files have problems; they are listed above.");
-  for (const field of $("#new").querySelectorAll("input, select, textarea")) {
-    if (field.checkValidity()) continue;
-    const label = $(`label[for=${field.id}]`)?.firstChild.textContent.trim() ?? field.id;
-    missing.push(field.id === "name" && field.value ? "The name may have letters, digits, spaces, “-”, “_” and “.”, and begins with a letter or digit." : `${label}: ${field.validationMessage}`);
-  }
-  if (task() === "labels" && settings().queries.classes.length < 2) missing.push("Name at least two classes.");
+  missing.push(...faultsOf($("#new")));
+  if (asked() === "labels" && settings().queries.classes.length < 2) missing.push("Name at least two classes.");
   return missing;
 }
 
@@ -80,6 +69,7 @@ async function create(event) {
   const form = new FormData();
   form.append("settings", JSON.stringify(settings()));
   for (const file of chosen.files) form.append("files", file, file.name);
+  for (const file of $("#media").files) form.append("media", file, file.name);
   if ($("#features").files[0]) form.append("features", $("#features").files[0]);
   $("#create").disabled = true;
   $("#busy").textContent = "Reading the files …";
@@ -96,6 +86,9 @@ function show(made) {
   $("#new").hidden = true;
   $("#done").hidden = false;
   $("#link").textContent = made.link;
+  $("#link-warning").hidden = !made.link_warning;
+  $("#link-warning").textContent = made.link_warning ?? "";
+  $("#condition-links").replaceChildren(...Object.entries(made.condition_links).map(([name, link]) => h("li", {}, `${name}: `, h("code", {}, link))));
   $("#go-preview").href = `${study(made.name)}/preview`;
   $("#go-answer").href = `/s/${made.key}?participant=owner`;
   $("#go-study").href = study(made.name);
@@ -111,7 +104,11 @@ drop.addEventListener("drop", async (event) => {
   take(await dropped(event.dataTransfer));
 });
 for (const radio of document.querySelectorAll("input[name=task]")) {
-  radio.addEventListener("change", () => ($("#classes-field").hidden = task() !== "labels"));
+  radio.addEventListener("change", () => {
+    $("#classes-field").hidden = asked() !== "labels";
+    const hides = { kind: asked() !== "similarity", dims: asked() === "labels", candidates: asked() === "odd_one_out" };
+    for (const [id, hidden] of Object.entries(hides)) $(`#${id}`).closest(".field").hidden = hidden;
+  });
 }
 $("#new").addEventListener("submit", create);
 $("#copy").addEventListener("click", (event) => copy($("#link").textContent, event.target));

@@ -17,7 +17,7 @@ function card(one, status) {
   return h(
     "li",
     { class: "study-card" },
-    h("h2", {}, h("a", { href: study(one.name) }, one.name), " ", one.archived && h("span", { class: "tag" }, "ended")),
+    h("h2", {}, h("a", { href: study(one.name) }, one.name), " ", (one.archived || one.paused) && h("span", { class: "tag" }, one.archived ? "ended" : "paused")),
     h("p", {}, `${one.n_items.toLocaleString()} items · ${one.spec.study?.task === "labels" ? "labels" : "similarity"} · ${people}`),
     h("p", {}, `${status.answers.train.toLocaleString()} of ${status.goal.toLocaleString()} answers`),
     h("div", { class: "meter", "aria-hidden": "true" }, length),

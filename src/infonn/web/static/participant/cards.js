@@ -25,8 +25,7 @@ function buildCandidates(question, texts, choose, pictures) {
     button.dataset.response = response;
     return button;
   });
-  const items = [question.reference, ...shown.map(({ item }) => item)];
-  return frame(question, texts, items, pictures, buttons);
+  return frame(question, texts, shown.map(({ item }) => item), pictures, buttons);
 }
 
 /** Click the candidates from nearest to farthest; the last place fills itself. */
@@ -54,21 +53,22 @@ function buildRanking(question, texts, choose, pictures) {
     return button;
   });
   const items = onScreen.map((candidate) => question.candidates[candidate]);
-  return frame(question, texts, [question.reference, ...items], pictures, buttons);
+  return frame(question, texts, items, pictures, buttons);
 }
 
+/** The reference above, where there is one, and the items to choose from below. */
 function frame(question, texts, items, pictures, buttons) {
-  const views = items.map(view);
+  const { reference } = question;
+  const views = [...(reference ? [reference] : []), ...items].map(view);
   const classes = ["asked"];
   if (!views.some((v) => v.image)) classes.push("text-only");
   if (views.some((v) => v.bars.length)) classes.push("with-bars");
   if (views.some((v) => v.caption.length > 160)) classes.push("prosaic");
-  const reference = h("figure", { class: "item", "aria-label": texts.reference }, contents(question.reference, pictures), sound(question.reference));
-  const sounds = items.slice(1).map(sound);
-  const cards = buttons.map((button, i) => h("div", { class: "card" }, button, sounds[i]));
+  const above = reference && h("figure", { class: "item", "aria-label": texts.reference }, contents(reference, pictures), sound(reference));
+  const cards = buttons.map((button, i) => h("div", { class: "card" }, button, sound(items[i])));
   const options = h("div", { class: "options", role: "group", "aria-label": texts.options }, cards);
   const shape = views.some((v) => v.image) ? "picture" : "text";
-  return { node: h("div", { class: classes.join(" ") }, reference, options), buttons, shape, n: buttons.length };
+  return { node: h("div", { class: classes.join(" ") }, above, options), buttons, shape, n: buttons.length, above: above ? 1 : 0 };
 }
 
 function buildClasses(question, texts, choose, pictures) {
@@ -150,7 +150,7 @@ export function contents(item, pictures) {
   const { image, caption, bars } = view(item);
   return [
     image ? picture(image, caption ? "" : item.name, pictures) : null,
-    caption ? h("span", { class: "caption" }, caption) : null,
+    caption ? h("span", { class: "caption", dir: "auto" }, caption) : null,
     bars.length ? barsOf(bars) : null,
   ];
 }

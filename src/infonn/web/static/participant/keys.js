@@ -10,7 +10,7 @@ export function listenForKeys(screen, actions) {
   toggle.addEventListener("change", () => remember(toggle.checked ? "on" : "off"));
   document.addEventListener("keydown", (event) => {
     if (!toggle.checked || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
-    if ($("#question").hidden || $("#help").open || event.target.matches("input, textarea, audio")) return;
+    if ($("#question").hidden || $("#help").open || $("#withdraw").open || event.target.matches("input, textarea, audio")) return;
     const pressed = event.key.toLowerCase();
     const button = screen.current?.buttons.find((other) => other.dataset.key === pressed);
     if (button && !$("#actions").hidden) act(event, () => actions.press(button, event));
@@ -30,7 +30,8 @@ function act(event, action) {
 function walk(screen, event) {
   const buttons = screen.current?.buttons.filter((button) => !button.disabled) ?? [];
   const at = buttons.indexOf(document.activeElement);
-  const forward = event.key === "ArrowRight" || event.key === "ArrowDown";
+  const onwards = document.documentElement.dir === "rtl" ? "ArrowLeft" : "ArrowRight";
+  const forward = event.key === onwards || event.key === "ArrowDown";
   if (!buttons.length) return;
   act(event, () => buttons[at < 0 ? 0 : (at + (forward ? 1 : -1) + buttons.length) % buttons.length].focus());
 }

@@ -1,15 +1,20 @@
-// The largest boxes of one size that fit: one for the reference, and the candidates in rows below it.
+// The largest boxes of one size that fit: one for the reference, if there is one, and the candidates in rows below it.
 
 const GAP = 14;
 const WIDEST = { picture: 520, text: 400 };
 
-/** Width and height of a box, for `n` candidates in a space of `width` x `height`. */
-export function boxes(n, width, height, shape) {
+/** Width and height of a box, for `n` candidates below `above` references in a space of `width` x `height`; all in one row where they stand `beside` it. */
+export function boxes(n, above, width, height, shape, beside = false) {
+  if (beside) {
+    const across = Math.min(WIDEST[shape], (width - GAP * (n + above + 1)) / (n + above));
+    const side = Math.min(across, height);
+    return { width: shape === "picture" ? side : across, height: shape === "picture" ? side : height };
+  }
   let best = null;
   for (let columns = 1; columns <= n; columns += 1) {
-    const rows = Math.ceil(n / columns);
+    const rows = above + Math.ceil(n / columns);
     const across = Math.min(WIDEST[shape], (width - GAP * (columns - 1)) / columns);
-    const down = (height - GAP * (rows + 1)) / (rows + 1);
+    const down = (height - GAP * rows) / rows;
     const box = shape === "picture" ? square(across, down) : sheet(across, down, width);
     if (best === null || box.worth > best.worth) best = { ...box, columns };
   }
@@ -29,7 +34,16 @@ function sheet(across, down, width) {
 }
 
 /** For label questions: the item takes what the buttons leave. */
-export function labelBoxes(n, width, height, withPictures) {
+export function labelBoxes(n, width, height, withPictures, beside = false) {
+  if (beside) {
+    const side = Math.min(height, 0.3 * width);
+    const room = width - side - 3 * GAP;
+    const columns = Math.max(2, Math.min(n, Math.floor((room + 9) / 119)));
+    const option = Math.floor((room - 9 * (columns - 1)) / columns) - 1;
+    const each = Math.max(44, height / Math.ceil(n / columns) - 9);
+    const picture = withPictures && each > 88 ? each - 44 : 0;
+    return { side, option, across: room, optionHeight: withPictures ? each : Math.min(each, 52), picture };
+  }
   const wanted = withPictures ? 118 : 150;
   const columns = Math.max(2, Math.min(n, Math.floor((width + 9) / (wanted + 9)), n > 5 ? Math.ceil(n / 2) : n));
   const option = Math.min(190, Math.floor((width - 9 * (columns - 1)) / columns) - 1);

@@ -1,7 +1,8 @@
 // A person at a study: welcome, questions one by one, the end.
 
 import { $, fill, pageData } from "../shared/dom.js";
-import { Clock, SHORTEST_LOOK_MS, deviceClass, painted } from "./clock.js";
+import { Clock, deviceClass, painted } from "./clock.js";
+import { showForm } from "./form.js";
 import { listenForKeys } from "./keys.js";
 import { NONE } from "./labels.js";
 import { Outbox } from "./outbox.js";
@@ -10,17 +11,15 @@ import { PreviewServer, Server } from "./server.js";
 import { Store, ActiveTab, newId } from "./store.js";
 
 const REDIRECT_MS = 4000;
-const WHO = ["PROLIFIC_PID", "workerId", "participant"]; // link parameters that name a person
-
 const page = pageData();
 const texts = page.texts;
 const parameters = Object.fromEntries([...new URLSearchParams(location.search)].slice(0, 18).map(([k, v]) => [k.slice(0, 64), v.slice(0, 256)]));
-const who = WHO.map((name) => parameters[name]).find(Boolean) ?? null;
+const who = page.who.map((name) => parameters[name]).find(Boolean) ?? null;
 
 const place = page.preview ? `preview/${page.key}` : page.key;
 const store = new Store(place);
 if (page.preview) store.forget();
-const server = page.preview ? new PreviewServer(page.preview) : new Server(page.key, () => store.state.session);
+const server = page.preview ? new PreviewServer(page.preview, page.study) : new Server(page.key, () => store.state.session);
 const activeTab = new ActiveTab(place, () => leave());
 const clock = new Clock();
 const screen = new Screen(texts, (response, event) => choose(response, event));
@@ -42,8 +41,12 @@ const outbox = new Outbox(
   },
   () => activeTab.mine,
 );
+const framed = parent !== window;
 let offline = false;
 let finished = null; // the last turn, once there is no more to ask
+let study = page.study; // as it is in this person's condition
+let following = { form: null, paused: false }; // what comes where there is no question: a form, or that the study pauses
+screen.lookAtLeast(study.min_time_s);
 
 // --- arriving -------------------------------------------------------------------------------------
 
@@ -68,6 +71,9 @@ async function arrive() {
     Object.assign(store.state, { session: turn.session, respondent: turn.respondent, who });
     store.save();
     connected();
+    if (turn.study) study = turn.study;
+    $("#asked-text").textContent = study.question || texts[`question_${study.kind}`];
+    if (turn.briefing) brief(turn.briefing);
     take(turn);
     outbox.run();
     if (await outbox.sendUnsent()) refresh();
@@ -81,6 +87,15 @@ async function arrive() {
       trouble(problem.temporary ? texts.trouble_unreachable : problem.message);
     }
   }
+}
+
+/** Instructions of this person's own condition: on a page of their own once, and in the help. */
+function brief(html) {
+  for (const place of ["#briefing-text", "#help-text"]) {
+    const parsed = new DOMParser().parseFromString(html, "text/html"); // made clean by the server; scripts would not run
+    $(place).replaceChildren(...parsed.body.childNodes);
+  }
+  if (!store.state.briefed) screen.section("briefing");
 }
 
 /** The server does not know this session (another database, say): begin anew; what was not stored is kept and tried again. */
@@ -102,10 +117,12 @@ function take(turn) {
   store.state.progress = turn.progress;
   store.save();
   finished = turn.finished && !outbox.entries.length ? turn : null;
+  following = { form: turn.form ?? null, paused: turn.paused ?? false };
   screen.prepare(ahead);
   progress();
   const feedback = !$("#feedback").hidden && !$("#question").hidden;
-  if (place < 0 && !feedback && $("#stopped").hidden && $("#elsewhere").hidden) showNext();
+  const elsewhere = ["stopped", "elsewhere", "briefing", "pause", "withdrawn"].some((name) => !$(`#${name}`).hidden);
+  if (place < 0 && !feedback && !elsewhere) showNext();
 }
 
 async function refresh() {
@@ -124,11 +141,14 @@ async function showNext(started = null) {
   const question = store.state.deck[0];
   if (!question) {
     if (finished) return end(finished);
+    if (following.form && !outbox.entries.length) return ask(following.form);
+    if (following.paused && !outbox.entries.length) return screen.section("paused");
     $("#waiting-text").textContent = outbox.entries.length ? texts.saving : texts.loading;
     screen.section("waiting", false);
     if (!outbox.entries.length && !offline) refresh();
     return;
   }
+  if (isDue(question)) return rest();
   screen.prepare(store.state.deck);
   $("#undo").disabled = !store.state.last;
   const { at, missing, built } = await screen.show(question);
@@ -144,7 +164,7 @@ function choose(chosen, event, asked = "answered") {
   const question = store.state.deck[0];
   const now = Math.min(event.timeStamp || Infinity, performance.now());
   if (!screen.open || !question || screen.current?.question.id !== question.id) return;
-  if (clock.start === null || now - clock.start < SHORTEST_LOOK_MS) return;
+  if (clock.start === null || now - clock.start < screen.shortestLookMs) return;
   if (!activeTab.mine) return leave();
   const { seconds, ...seen } = clock.read(now);
   const body = {
@@ -192,10 +212,55 @@ function circumstances(event) {
 }
 
 /** The server's count, and what is on its way there. */
-function progress() {
-  let { done, of } = store.state.progress;
+function answered() {
+  let { done } = store.state.progress;
   for (const { type, question } of outbox.entries) if (!question.practice) done += type === "undo" ? -1 : 1;
-  screen.progress({ done, of });
+  return done;
+}
+
+function progress() {
+  screen.progress({ done: answered(), of: store.state.progress.of });
+}
+
+// --- forms and pauses -----------------------------------------------------------------------------
+
+/** The person's own page of questions, before the first one or after the last. */
+function ask(form) {
+  if (!$("#about").hidden && $("#about-form").dataset.form === form) return;
+  $("#about-heading").textContent = texts[`form_${form}`];
+  $("#about-form").dataset.form = form;
+  showForm($("#about-form"), study[form], texts, async (values) => {
+    const turn = await server.about(form, values);
+    screen.section("waiting", false);
+    take(turn);
+  });
+  screen.section("about");
+}
+
+/** Whether a block is over, and its pause was not taken yet. */
+function isDue(question) {
+  const done = answered();
+  return study.block > 0 && !question.practice && done > 0 && done % study.block === 0 && store.state.rested !== done;
+}
+
+function rest() {
+  const done = answered();
+  const until = performance.now() + 1000 * study.pause_s;
+  $("#pause-text").textContent = fill(texts.pause_text, { done });
+  const count = () => {
+    const seconds = Math.ceil((until - performance.now()) / 1000);
+    $("#pause-over").disabled = seconds > 0;
+    $("#pause-over").textContent = seconds > 0 ? fill(texts.pause_wait, { seconds }) : texts.pause_button;
+    if (seconds > 0) setTimeout(count, 250);
+  };
+  count();
+  $("#pause-over").onclick = () => {
+    store.state.rested = done;
+    store.save();
+    screen.section("waiting", false);
+    showNext();
+  };
+  screen.section("pause");
 }
 
 // --- the connection -------------------------------------------------------------------------------
@@ -220,6 +285,10 @@ addEventListener("online", () => {
 // --- other pages ----------------------------------------------------------------------------------
 
 function end(turn) {
+  const ended = turn.ended ?? "done";
+  $("#end-heading").textContent = ended === "done" ? texts.end_heading : texts[`${ended}_heading`];
+  $("#end-text").textContent = ended === "done" ? texts.end_text : texts[`${ended}_text`];
+  for (const place of ["#end-thanks", "#end-withdraw"]) if ($(place)) $(place).hidden = ended !== "done";
   screen.section("end");
   store.state.last = null;
   store.save();
@@ -229,8 +298,33 @@ function end(turn) {
   $("#end-redirect").hidden = !target;
   if (target) {
     $("#end-link").href = target;
-    setTimeout(() => location.assign(target), REDIRECT_MS);
+    if (!framed) setTimeout(() => location.assign(target), REDIRECT_MS);
   }
+  tell(ended, { completion_code: turn.completion_code ?? null, completion_url: target });
+}
+
+/** Word to the page around this one, where the study lets a site show it in a frame. */
+function tell(ended, more = {}) {
+  const message = { source: "infonn", event: "ended", ended, study: page.key, participant: who, ...more };
+  if (framed) for (const origin of page.embed) parent.postMessage(message, origin);
+}
+
+async function withdraw() {
+  $("#withdraw-problem").textContent = "";
+  try {
+    await server.withdraw();
+  } catch (problem) {
+    if (problem.temporary === undefined) throw problem;
+    $("#withdraw-problem").textContent = problem.temporary ? texts.trouble_unreachable : problem.message;
+    return;
+  }
+  store.state.outbox = [];
+  store.state.unsent = [];
+  store.forget();
+  $("#withdraw").close();
+  $("#help").close();
+  screen.section("withdrawn");
+  tell("withdrawn");
 }
 
 function safeUrl(text) {
@@ -263,6 +357,23 @@ $("#start").addEventListener("click", () => {
   arrive();
 });
 offerStart();
+$("#decline")?.addEventListener("click", () => {
+  screen.section("declined");
+  tell("declined");
+});
+$("#briefed").addEventListener("click", () => {
+  store.state.briefed = true;
+  store.save();
+  screen.section("waiting", false);
+  showNext();
+});
+for (const button of document.querySelectorAll(".withdraw")) button.addEventListener("click", () => $("#withdraw").showModal());
+$("#withdraw-no").addEventListener("click", () => $("#withdraw").close());
+$("#withdraw-yes").addEventListener("click", withdraw);
+$("#paused-retry").addEventListener("click", () => {
+  screen.section("waiting", false);
+  refresh();
+});
 $("#undo").addEventListener("click", undo);
 $("#skip").addEventListener("click", (event) => choose(null, event, "skipped"));
 $("#cannot-tell").addEventListener("click", (event) => choose(null, event, "cannot_tell"));

@@ -5,11 +5,15 @@ import { build, view } from "./cards.js";
 import { SHORTEST_LOOK_MS, painted } from "./clock.js";
 import { boxes, labelBoxes } from "./layout.js";
 
-const SECTIONS = ["welcome", "question", "waiting", "end", "stopped", "elsewhere", "trouble"];
+const SECTIONS = [
+  ...["welcome", "declined", "briefing", "about", "question", "pause", "waiting", "paused"],
+  ...["end", "stopped", "withdrawn", "elsewhere", "trouble"],
+];
+const LOW_PX = 500; // a phone held sideways: the reference stands beside its candidates
 
 export class Screen {
   constructor(texts, choose) {
-    Object.assign(this, { texts, choose, prepared: new Map(), current: null, open: false });
+    Object.assign(this, { texts, choose, prepared: new Map(), current: null, open: false, shortestLookMs: SHORTEST_LOOK_MS });
     this.stage = $("#stage");
     new ResizeObserver(() => this.fit()).observe(this.stage);
   }
@@ -33,7 +37,7 @@ export class Screen {
     this.current = built;
     this.setOpen(false);
     $("#practice").hidden = !question.practice;
-    $("#asked-about").textContent = view(question.reference).caption || question.reference.name;
+    $("#asked-about").textContent = question.reference ? view(question.reference).caption || question.reference.name : "";
     $("#feedback").hidden = true;
     $("#actions").hidden = false;
     const arrived = $("#question").hidden;
@@ -53,7 +57,13 @@ export class Screen {
     this.open = open;
     clearTimeout(this.opening);
     this.stage.removeAttribute("data-open");
-    if (open) this.opening = setTimeout(() => this.stage.setAttribute("data-open", ""), SHORTEST_LOOK_MS + 5);
+    if (open) this.opening = setTimeout(() => this.stage.setAttribute("data-open", ""), this.shortestLookMs + 5);
+  }
+
+  /** No choice counts before somebody has looked so long. */
+  lookAtLeast(seconds) {
+    this.shortestLookMs = Math.max(SHORTEST_LOOK_MS, 1000 * seconds);
+    $("#question").classList.toggle("slow", seconds > 0);
   }
 
   /** Size the boxes for the space there is. */
@@ -63,10 +73,12 @@ export class Screen {
     const top = this.stage.getBoundingClientRect().top + scrollY;
     const below = $("#actions").offsetHeight || $("#feedback").offsetHeight;
     const width = this.stage.clientWidth;
-    const height = Math.max(300, innerHeight - top - below - 14);
+    const beside = innerHeight < LOW_PX && innerWidth > innerHeight;
+    const height = Math.max(beside ? 110 : 300, innerHeight - top - below - 14);
     const style = built.node.style;
+    built.node.classList.toggle("beside", beside);
     if (built.shape === "classes") {
-      const sizes = labelBoxes(built.n || 1, width, built.searched ? height * 0.9 : height, built.withPictures);
+      const sizes = labelBoxes(built.n || 1, width, built.searched ? height * 0.9 : height, built.withPictures, beside);
       const side = built.searched ? Math.min(sizes.side, height * 0.42) : sizes.side;
       style.setProperty("--cell-width", `${side}px`);
       style.setProperty("--cell-height", `${side}px`);
@@ -75,7 +87,7 @@ export class Screen {
       style.setProperty("--option-height", `${built.searched ? 48 : sizes.optionHeight}px`);
       style.setProperty("--option-picture", `${sizes.picture}px`);
     } else {
-      const box = boxes(built.n, width, height, built.shape);
+      const box = boxes(built.n, built.above, width, height, built.shape, beside);
       style.setProperty("--cell-width", `${Math.floor(box.width)}px`);
       style.setProperty("--cell-height", `${Math.floor(box.height)}px`);
     }
@@ -90,9 +102,13 @@ export class Screen {
       if (own !== null && own === expected) mark(button, "right", "✓");
       else if (own !== null && own === response) mark(button, "wrong", "✗");
     }
-    const label = question.options.find((option) => option.response === expected)?.label ?? "";
+    const meant = question.options.find((option) => option.response === expected);
     const right = response === expected;
-    $("#feedback-text").textContent = right ? this.texts.practice_right : fill(this.texts.practice_wrong, { expected: label });
+    const picture = !right && meant?.item?.image && !view(meant.item).caption ? meant.item : null; // its name may say nothing
+    const wrong = picture ? this.texts.practice_wrong_picture : fill(this.texts.practice_wrong, { expected: meant?.label ?? "" });
+    $("#feedback-text").textContent = right ? this.texts.practice_right : wrong;
+    $("#feedback-picture").hidden = !picture;
+    if (picture) Object.assign($("#feedback-picture"), { src: picture.image, alt: picture.name });
     $("#feedback-next").textContent = last ? this.texts.practice_over : this.texts.practice_next;
     $("#feedback-next").onclick = next;
     $("#actions").hidden = true;

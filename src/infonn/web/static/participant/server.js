@@ -24,6 +24,14 @@ export class Server {
     return this.call("GET", "/questions");
   }
 
+  about(form, values) {
+    return this.call("POST", "/about", { form, values });
+  }
+
+  withdraw() {
+    return this.call("POST", "/withdraw");
+  }
+
   /** Sends one entry of the outbox; sending it twice does no harm. */
   send({ type, body }, session = this.session()) {
     return this.call("POST", type === "undo" ? "/undo" : "/answers", body, session);
@@ -53,9 +61,8 @@ export class Server {
 
 /** Stands in for the server when an owner looks at a study before anybody is asked: nothing is stored. */
 export class PreviewServer {
-  constructor(questions) {
-    this.all = questions;
-    this.done = 0;
+  constructor(questions, study) {
+    Object.assign(this, { all: questions, study, done: 0, filled: new Set() });
   }
 
   async arrive() {
@@ -66,13 +73,23 @@ export class PreviewServer {
     return this.turn();
   }
 
+  async about(form) {
+    this.filled.add(form);
+    return this.turn();
+  }
+
+  async withdraw() {}
+
   async send({ type }) {
     this.done += type === "undo" ? -1 : 1;
     return this.turn();
   }
 
   turn() {
-    const questions = this.all.slice(this.done, this.done + 3);
-    return { questions, progress: { done: this.done, of: this.all.length }, finished: !questions.length };
+    const missing = (form) => this.study[form].length > 0 && !this.filled.has(form);
+    const questions = missing("before") ? [] : this.all.slice(this.done, this.done + 3);
+    const form = missing("before") ? "before" : !questions.length && missing("after") ? "after" : null;
+    const finished = !questions.length && !form;
+    return { questions, progress: { done: this.done, of: this.all.length }, finished, form, ended: finished ? "done" : null };
   }
 }

@@ -2,7 +2,7 @@
 // `unsent`: answers of sessions that the server did not know when they were sent.
 // It is written before anything is sent, so a closed tab or a reload loses nothing.
 
-const EMPTY = { session: null, respondent: null, who: null, deck: [], outbox: [], last: null, progress: { done: 0, of: null }, agreed: null, unsent: [] };
+const EMPTY = { session: null, respondent: null, who: null, deck: [], outbox: [], last: null, progress: { done: 0, of: null }, agreed: null, rested: 0, briefed: false, unsent: [] };
 const MOST_UNSENT = 20; // sessions
 
 export class Store {
