@@ -52,6 +52,7 @@ $(ECOSYSTEM)/.done: pyproject.toml tests/ecosystem/constraints.txt
 	@$(ECOSYSTEM)/bin/pip install --quiet -c tests/ecosystem/constraints.txt torch==2.13.0
 	@$(ECOSYSTEM)/bin/pip install --quiet -c tests/ecosystem/constraints.txt -e ".[deep,parquet,model,notebook]" \
 	  scikit-activeml pytorch-metric-learning datasets nbclient ipykernel pytest pytest-timeout hypothesis httpx
+	@$(ECOSYSTEM)/bin/pip install --quiet --no-deps crowd-kit==1.4.2  # without transformers, which its labels do not need
 	@touch $@
 
 $(CBLEARN)/.done: pyproject.toml tests/ecosystem/constraints-cblearn.txt

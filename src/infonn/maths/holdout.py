@@ -96,8 +96,8 @@ def copy_groups(features: FloatArray, chunk: int = 1 << 13) -> IntArray:
         digits = np.where(np.isfinite(digits), digits, 0).astype(np.int64)  # relative to the row's largest number
         rounded = np.rint(rows * (10.0**digits)[:, None]).astype(np.int64)
         keys[first : first + chunk] = rounded @ factors[:-1] + digits * factors[-1]
-    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
-    by_first: IntArray = np.argsort(np.argsort(first))[number]
+    _, firsts, number = np.unique(keys, return_index=True, return_inverse=True)
+    by_first: IntArray = np.argsort(np.argsort(firsts))[number]
     return by_first
 
 

@@ -91,8 +91,7 @@ function buildClasses(question, texts, choose, pictures) {
   const near = searched && nearestExamples(question, texts, choose, (item) => (item.image ? picture(item.image, "", pictures) : null));
   const above = [searched && search(buttons, texts), near];
   const node = h("div", { class: `asked classes${searched ? " searched" : ""}` }, reference, above, options, none);
-  buttons.push(none);
-  return { node, buttons, shape: "classes", n: searched ? 0 : cards.length, withPictures: withPictures && !searched, searched };
+  return { node, buttons: [...buttons, none], shape: "classes", n: searched ? 0 : cards.length, withPictures: withPictures && !searched, searched };
 }
 
 function exampleOf(item, pictures) {
