@@ -18,6 +18,7 @@ LAYERS = [
     {"contracts"},
     {"framework", "learners", "selection", "tasks", "oracles", "storage", "datasets", "formats", "plots", "engines"},
     {"loop"},
+    {"analysis"},
     {"study"},
     {"specs"},
     {"live", "estimators", "notebook"},

@@ -81,7 +81,7 @@ class Embedding(BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.learner_, PlacingLearner):
             raise DataError(
                 f'Learner "{self.learner}" places only items it was asked about: give their numbers. '
-                f'To place new items by their features, use learner="network".'
+                'To place new items by their features, use learner="posterior" or "network".'
             )
         placed: FloatArray = self.learner_.transform(array, self.belief_)
         return placed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.random import Generator
 
+from infonn.analysis.dimensions import DIMS, FOLDS, DimensionChoice, choose_dims
+from infonn.analysis.groups import GroupMaps, group_maps
+from infonn.analysis.reliability import SPLITS, Reliability, reliability_of, split_half_of
 from infonn.arrays import IntArray
 from infonn.beliefs import Belief, Examples
 from infonn.contracts.loop import Learner, Measure, Oracle, Strategy, Task
@@ -214,6 +217,33 @@ class Study:
         points = self.belief().embedding
         columns = [f"x{i}" for i in range(points.shape[1])]
         return DataFrame(points, index=Index(self.item_names, name="item"), columns=columns)
+
+    # --- how far it can be trusted -----------------------------------------------------------------
+
+    def reliability(self, splits: int = SPLITS) -> Reliability:
+        """Agreement of people with one another and with themselves, noise ceiling, alpha, split halves of the map.
+
+        Each has a sentence that says what it means; `print` shows them. `splits` maps of halves are fitted, twice each.
+        """
+        train = self.storage.answers(self.name, "train")
+        split_half = split_half_of(train, self.answers(), self.loop, self.seed, splits)
+        return reliability_of(self.storage.answers(self.name, None), split_half, self.seed)
+
+    def choose_dims(
+        self, dims: Sequence[int] = DIMS, folds: int = FOLDS, watch: Callable[[int, int], None] | None = None
+    ) -> DimensionChoice:
+        """How many dimensions the map needs, by how well held-out answers are foreseen; `print` shows the table.
+
+        `watch` is told how many of all fits are done.
+        """
+        everything = [*self.storage.answers(self.name, "train"), *self.storage.answers(self.name, "hold_out")]
+        answers = answers_of(everything, self.kind, self.candidates)
+        return choose_dims(answers, self.loop, self.seed, dims, folds, watch)
+
+    def maps(self, by: str = "respondent") -> GroupMaps:
+        """A map for each person, or for each value that the answers' context has under a key, such as "condition"."""
+        train = self.storage.answers(self.name, "train")
+        return group_maps(train, self.answers(), self.loop, self.item_names, by, self.seed)
 
     # --- in a notebook -----------------------------------------------------------------------------
 

@@ -60,6 +60,55 @@ def test_participants_pages(site: Site, new_page, axe: str, kind: str) -> None:
     check(page, axe, "end")
 
 
+def test_pages_beside_the_questions(site: Site, new_page, axe: str) -> None:
+    fields = [
+        {"name": "age", "label": "How old?", "kind": "choice", "options": ["young", "old"]},
+        {"name": "place", "label": "Where from?", "kind": "choice", "options": [f"land {i}" for i in range(9)]},
+        {"name": "hours", "label": "Hours slept?", "kind": "number", "least": 0, "most": 24, "required": False},
+        {"name": "note", "label": "Anything else?", "kind": "long_text", "required": False},
+    ]
+    conditions = [{"name": "a", "instructions": "Mind the **colour**.", "order": "listed"}]
+    record = site.study(
+        "image",
+        language="ar",
+        consent=CONSENT,
+        before=fields,
+        conditions=conditions,
+        block=1,
+        per_person=2,
+        min_time_s=0.2,
+    )
+    page = new_page()
+    page.goto(site.link(record))
+    page.click("#decline")
+    check(page, axe, "declined")
+    page.goto(site.link(record))
+    page.check("#consent")
+    page.click("#start")
+    expect(page.locator("#briefing")).to_be_visible()
+    check(page, axe, "briefing")
+    page.click("#briefed")
+    expect(page.locator("#about")).to_be_visible()
+    page.click("#about-form button")
+    check(page, axe, "form with a fault")
+    page.get_by_label("young").check()
+    page.get_by_label("Where from?").select_option("land 3")
+    page.click("#about-form button")
+    ready(page)
+    check(page, axe, "question from right to left")
+    page.locator(".choice").first.click()
+    expect(page.locator("#pause")).to_be_visible()
+    check(page, axe, "break")
+    page.click("#pause-over")
+    ready(page)
+    page.click("#help-button")
+    page.locator("#help .withdraw").click()
+    check(page, axe, "withdraw")
+    page.click("#withdraw-yes")
+    expect(page.locator("#withdrawn")).to_be_visible()
+    check(page, axe, "withdrawn")
+
+
 def test_label_pages(site: Site, new_page, axe: str) -> None:
     for classes in (["pome", "stone", "citrus"], [f"class {i}" for i in range(20)]):
         page = new_page()
@@ -88,6 +137,14 @@ def test_owners_pages(site: Site, new_page, axe: str) -> None:
     expect(page.locator("#map image").first).to_be_visible(timeout=A_FIT_MS)
     page.locator("#map-details summary").click()
     check(page, axe, "dashboard")
+    page.click("#copy-study")
+    check(page, axe, "copying")
+    page.goto(f"{site.url}/studies/{record.name}/edit")
+    for summary in page.locator("details.group summary").all():
+        summary.click()
+    for name in ("practice", "catch", "before", "conditions"):
+        page.locator(f"#{name} > button").click()
+    check(page, axe, "settings")
 
 
 def test_other_pages(site: Site, new_page, axe: str) -> None:

@@ -20,6 +20,18 @@ def test_the_list_names_every_experiment() -> None:
         assert name in shown.output
 
 
+def test_the_list_says_which_experiments_have_no_results(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "Without results" not in CliRunner().invoke(app, ["reproduce", "--list"]).output  # installed: no such folder
+    (tmp_path / "results" / "timing").mkdir(parents=True)
+    (tmp_path / "results" / "timing" / "results.json").write_text('{"curves": [{"trial": 0}, {"trial": 1}]}')
+    shown = CliRunner().invoke(app, ["reproduce", "--list"]).output
+    assert "2 trials" in shown
+    missing = " ".join(shown.split("Without results in results/:")[1].split())
+    assert "mnist" in missing
+    assert "timing" not in missing
+
+
 @pytest.mark.parametrize(
     "arguments, sentence",
     [

@@ -37,6 +37,7 @@ QUICK = {  # settings that keep a learner's fit short; one that is not here is f
     "head": {"members": 2, "steps": 5, "hidden": 4},
 }
 UNNAMED = {"labels/cnn": lambda: CNN(PICTURES, N_CLASSES, Recipe(steps=1), n_draws=2)}  # needs pictures, so no study
+BEYOND_FEATURES = ("similarity/posterior",)  # known items have a part of their own that features do not foresee
 NAMED = [f"{task}/{name}" for task, names in LEARNERS_BY_TASK.items() for name in names]
 
 
@@ -142,10 +143,11 @@ def test_one_that_can_do_with_less_keeps_its_contract(key, learner) -> None:
     assert_same(whole, learner.fit(answers, np.random.default_rng(0)))
 
 
-def test_one_that_places_new_items_places_its_own_where_they_are(learner, belief) -> None:
+def test_one_that_places_new_items_places_its_own_where_they_are(key, learner, belief) -> None:
     if not isinstance(learner, PlacingLearner):
         pytest.skip("places no new items")
-    np.testing.assert_allclose(learner.transform(FEATURES, belief), belief.embedding, atol=1e-5)
+    if key not in BEYOND_FEATURES:
+        np.testing.assert_allclose(learner.transform(FEATURES, belief), belief.embedding, atol=1e-5)
     new = learner.transform(FEATURES[:2] + 0.1, belief)
     assert new.shape == (2, belief.embedding.shape[1])
     assert np.isfinite(new).all()

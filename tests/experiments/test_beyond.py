@@ -12,7 +12,7 @@ from infonn.experiments.beyond.page import selection_page
 from infonn.experiments.report.write import selection_of
 from infonn.experiments.sweep import Plan
 from infonn.experiments.trial import Curve, run_setups
-from infonn.learners.posterior.choice import posterior
+from infonn.learners.posterior.learner import posterior
 from infonn.specs.registry import DEFAULT_LEARNERS, LEARNERS, load_part
 
 ROOT = Path(__file__).parents[2]
@@ -139,7 +139,7 @@ def test_ceilings_are_told_by_the_noise_or_by_all_answers() -> None:
     settings = {"rounds": {"corrupted": 3, "clean": 3}, "materials": "smoke", "chains": 4}
     setups = {(setup.settings["data"], setup.method): setup for setup in ceilings.build(Plan(settings), 0)}
     known, everything = setups["corrupted", ceilings.KNOWN], setups["corrupted", ceilings.ALL]
-    assert (known.learner.lapse, known.learner.embedder) == (0.375, "linear")
+    assert known.learner.lapse == 0.375
     assert (setups["clean", ceilings.KNOWN_RANDOM].learner.lapse, known.strategy) == (0.0, c.strategy_of(c.OURS))
     assert (everything.first, everything.rounds) == (4000, 0)
     assert known.oracle is not setups["clean", ceilings.KNOWN].oracle

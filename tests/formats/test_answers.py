@@ -132,7 +132,30 @@ def test_cblearn_keeps_question_and_answer(pairs) -> None:
     assert len(triplets) == sum(len(pair.question.options) - 1 for pair in pairs)
     back = cblearn.read(cblearn.write(pairs, NAMES), "s", NAMES)
     assert {key: value[:3] for key, value in judged(back).items()} == {key: v[:3] for key, v in judged(pairs).items()}
-    assert len(set(question_ids.tolist())) == len(pairs)
+    asked = {(pair.question.kind, pair.question.query[0], *sorted(pair.question.query[1:])) for pair in pairs}
+    assert len(set(question_ids.tolist())) == len(asked)
+
+
+def test_cblearn_groups_copies_of_a_question_and_reads_all_of_them_back() -> None:
+    options = (Option("b", 1), Option("c", 2))
+    pairs = []
+    for number, (query, response) in enumerate([((0, 1, 2), 0), ((0, 2, 1), 0), ((0, 1, 2), 0), ((1, 0, 2), 1)]):
+        shown = options if query[1] == 1 else options[::-1]
+        question = Question(f"q{number}", "s", query, ("",) * 3, shown, (0, 1))
+        pairs.append(Answered(question, Answer(f"a{number}", question.id, f"p{number}", response)))
+    triplets, question_ids = cblearn.list_order(pairs)
+    assert question_ids.tolist() == ["q0", "q0", "q0", "q3"]
+    back = cblearn.read(cblearn.write(pairs, ["a", "b", "c"]), "s", ["a", "b", "c"])
+    assert [pair.question.id for pair in back] == ["q0", "q1", "q2", "q3"]
+    again, _ = cblearn.list_order(back)
+    assert again.tolist() == triplets.tolist() == [[0, 1, 2], [0, 2, 1], [0, 1, 2], [1, 2, 0]]
+
+
+def test_a_table_of_answers_says_where_on_the_screen_the_chosen_option_stood() -> None:
+    question = Question("q", "s", (0, 1, 2, 3), ("a", "b", "c", "d"), tuple(map(Option, "bcd")), (2, 0, 1))
+    rows = csv.answer_rows([Answered(question, Answer("a", "q", "p", 0, response_time_s=1.5))], list("abcd"), set())
+    row = dict(zip(*reader(io.StringIO(csv.write_csv(rows)))))
+    assert (row["chosen"], row["chosen_place"], row["response_time_s"]) == ("b", "2", "1.5")
 
 
 @given(unique(answered(all_answered=True)))

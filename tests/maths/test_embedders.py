@@ -8,14 +8,14 @@ from numba import njit
 
 from infonn.maths.embedders import Layout, answer_log_probs, choices_of, embed, log_density
 from infonn.maths.kernels import chains as kernels
-from infonn.maths.kernels.logs import REORDERED, precise_exp, precise_log
+from infonn.maths.kernels.logs import REORDERED, fast_exp, fast_log, precise_exp, precise_log
 from infonn.queries import Answers, draw_queries
 
-LAYOUTS = [Layout(9, 3), Layout(9, 1), Layout(9, 3, 4, offsets=False), Layout(9, 3, 4)]
+LAYOUTS = [Layout(9, 3), Layout(9, 1), Layout(9, 3, 4)]
 
 
-def shape_of(layout: Layout) -> tuple[int, int, int, int]:
-    return layout.n_items, layout.n_dims, layout.n_features, int(layout.offsets)
+def shape_of(layout: Layout) -> tuple[int, int, int]:
+    return layout.n_items, layout.n_dims, layout.n_features
 
 
 def case(layout: Layout, kind: str, padded: bool = False, n: int = 30):
@@ -31,14 +31,14 @@ def case(layout: Layout, kind: str, padded: bool = False, n: int = 30):
     return Answers(queries, responses, kind), features, parameters, mean, sd
 
 
-def test_a_hybrid_adds_shrunken_offsets_to_the_features() -> None:
+def test_offsets_are_added_to_what_the_features_say_by_their_share() -> None:
     layout = Layout(2, 1, 1)
     parameters = np.array([3.0, 1.0, -1.0, 0.5, math.log(2.0), math.log(0.36 / 0.64), math.log(4.0), 0.0, 0.0])
     points = embed(parameters, layout, np.array([[1.0], [2.0]]))
     np.testing.assert_allclose(points[:, 0], np.array([0.8 * 3 + 0.6, 0.8 * 6 - 0.6]) * 2 * math.exp(4 * 0.5))
 
 
-def test_a_free_embedding_is_its_offsets_scaled() -> None:
+def test_without_features_an_embedding_is_its_offsets_scaled() -> None:
     layout = Layout(3, 2)
     parameters = np.zeros((5, layout.n_parameters))
     parameters[:, :6] = np.arange(6)
@@ -82,8 +82,8 @@ def test_the_kernel_gives_the_plain_density_and_autograds_gradient(layout: Layou
     plain = log_density(leaf, layout, torch.tensor(features), answers, torch.tensor(mean), torch.tensor(sd))
     plain.backward()
     free = sd > 0
-    assert value == pytest.approx(plain.item(), abs=1e-10)
-    np.testing.assert_allclose(gradient[free], leaf.grad.numpy()[free], atol=1e-10)
+    assert value == pytest.approx(plain.item(), abs=2e-4)  # answers are worked on in float32
+    np.testing.assert_allclose(gradient[free], leaf.grad.numpy()[free], rtol=1e-4, atol=2e-4)
     assert (gradient[~free] == 0).all()
 
 
@@ -93,12 +93,13 @@ def test_padding_changes_nothing_in_the_kernel(layout: Layout) -> None:
     choices = choices_of(answers)
     arguments = (shape_of(layout), features, choices.pairs, choices.stages, choices.n_options, mean, sd)
     value, gradient = kernels.density(parameters, *arguments)
-    assert value == pytest.approx(log_density(parameters, layout, features, answers, mean, sd), abs=1e-10)
+    plain = (layout, features, answers, mean, sd)
+    assert value == pytest.approx(log_density(parameters, *plain), abs=2e-4)
     for p in range(0, layout.n_parameters, 4):
         step = np.zeros_like(parameters)
         step[p] = 1e-5 if sd[p] > 0 else 0.0
-        up, down = kernels.density(parameters + step, *arguments)[0], kernels.density(parameters - step, *arguments)[0]
-        assert gradient[p] == pytest.approx((up - down) / 2e-5, abs=1e-5)
+        up, down = log_density(parameters + step, *plain), log_density(parameters - step, *plain)
+        assert gradient[p] == pytest.approx((up - down) / 2e-5, abs=2e-4)
 
 
 @pytest.mark.parametrize("kind", ["nearest", "ranking", "odd_one_out"])
@@ -109,7 +110,7 @@ def test_the_kernel_gives_the_plain_answer_probabilities(kind: str) -> None:
     choices = choices_of(answers)
     fused = kernels.answer_log_probs(many, shape_of(layout), features, choices.pairs, choices.stages, choices.n_options)
     for row, parameters in zip(fused, many):
-        np.testing.assert_allclose(row, answer_log_probs(parameters, layout, features, answers), atol=1e-12)
+        np.testing.assert_allclose(row, answer_log_probs(parameters, layout, features, answers), atol=1e-5)
 
 
 def test_no_lapse_and_a_hopeless_answer_stay_finite() -> None:
@@ -137,6 +138,26 @@ def test_the_vectorised_logarithm_and_exponential_are_exact_to_the_last_digits()
     logs, exps = logarithms(values)
     np.testing.assert_allclose(logs, np.log(values), rtol=1e-15, atol=5e-16)
     np.testing.assert_allclose(exps, np.exp(-np.minimum(values, 708.0)), rtol=1e-14)
+
+
+def test_the_fast_logarithm_and_exponential_are_exact_to_a_float32() -> None:
+    rng = np.random.default_rng(0)
+    values = np.concatenate([rng.uniform(1e-6, 86, 2000), [1.0, 1e-30, 1e30]]).astype(np.float32)
+    logs, exps = fast_logarithms(values)
+    exact = values.astype(np.float64)
+    np.testing.assert_allclose(logs, np.log(exact), rtol=2e-7, atol=2e-7)
+    np.testing.assert_allclose(exps, np.exp(-np.minimum(exact, 87.0)), rtol=5e-7)
+
+
+@njit(fastmath=REORDERED)
+def fast_logarithms(values):
+    """As in the kernels."""
+    logs, exps = np.empty(len(values), np.float32), np.empty(len(values), np.float32)
+    for i in range(len(values)):
+        logs[i] = fast_log(values[i])
+    for i in range(len(values)):
+        exps[i] = fast_exp(-values[i])
+    return logs, exps
 
 
 @njit(fastmath=REORDERED)

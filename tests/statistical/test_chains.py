@@ -1,13 +1,15 @@
 """Chains against posteriors that quadrature can give. Tolerances are 4.5 standard errors: a check that is true fails
 with chance 7e-6, and the seeds are fixed."""
 
+from dataclasses import replace
+
 import numba
 import numpy as np
 import pytest
 
 from infonn.learners.posterior.chains import Target, follow, fresh, split_r_hat
-from infonn.learners.posterior.gibbs import divided_anew
-from infonn.maths.embedders import Layout, choices_of, embed
+from infonn.learners.posterior.gibbs import settled_anew
+from infonn.maths.embedders import Layout, choices_of, embed, scales_of
 from infonn.maths.responses import ResponseSettings, nearest_log_probs
 from infonn.queries import Answers
 
@@ -92,65 +94,85 @@ def test_r_hat_is_one_for_like_chains_and_large_for_unlike_ones() -> None:
     assert split_r_hat(like + np.arange(40)[:, None, None])[0] > 5
 
 
-# --- a hybrid divided anew --------------------------------------------------------------------------------
+# --- settings drawn anew with the places held --------------------------------------------------------------
 
-HYBRID = Layout(5, 2, 3)
-SHARE: tuple[float, float] = (-1.0, 2.0)
+LAYOUT_OF_FEATURES = Layout(5, 2, 3)
+PRIORS = {"scale": (0.0, 1.0), "share": (-1.0, 2.0), "spread": (np.log(0.3), 1.0)}
 
 
-def hybrids(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def with_features(n: int, rng: np.random.Generator) -> tuple[np.ndarray, Target]:
     """Parameters drawn from the prior, and features of which one column is a sum of the others."""
-    features = rng.standard_normal((5, 3))
+    features = np.random.default_rng(0).standard_normal((5, 3))
     features[:, 2] = features[:, 0] + features[:, 1]
-    parameters = rng.standard_normal((n, HYBRID.n_parameters))
-    parameters[:, HYBRID.share] = SHARE[0] + SHARE[1] * rng.standard_normal(n)
-    return parameters, features
+    layout = LAYOUT_OF_FEATURES
+    mean, sd = np.zeros(layout.n_parameters), np.ones(layout.n_parameters)
+    for name, prior in PRIORS.items():
+        mean[getattr(layout, name)], sd[getattr(layout, name)] = prior
+    return mean + sd * rng.standard_normal((n, layout.n_parameters)), Target(layout, features, mean, sd)
 
 
-def test_points_divided_anew_stay_where_they_are() -> None:
+def anew(parameters: np.ndarray, target: Target, rng: np.random.Generator) -> np.ndarray:
+    return settled_anew(
+        parameters, target.layout, target.features, target.directions, target.prior_mean, target.prior_sd, rng
+    )
+
+
+def test_places_stay_where_they_are_when_settings_are_drawn_anew() -> None:
     rng = np.random.default_rng(4)
-    parameters, features = hybrids(50, rng)
-    again = divided_anew(parameters, HYBRID, features, *SHARE, rng)
-    np.testing.assert_allclose(embed(again, HYBRID, features), embed(parameters, HYBRID, features), atol=1e-9)
+    parameters, target = with_features(50, rng)
+    again, layout = anew(parameters, target, rng), target.layout
+    np.testing.assert_allclose(
+        embed(again, layout, target.features), embed(parameters, layout, target.features), atol=1e-8
+    )
     changed = (again != parameters).any(axis=0)
-    assert changed[: HYBRID.n_coordinates].all()
-    assert np.flatnonzero(changed[HYBRID.n_coordinates :]).tolist() == [HYBRID.share - HYBRID.n_coordinates]
+    assert changed[: layout.sharpness].all()
+    assert not changed[layout.sharpness :].any()  # the response model is not theirs to change
 
 
-def test_dividing_anew_keeps_the_prior() -> None:
-    """Draws of the prior, divided anew, are draws of the prior: means and second moments within 4.5 errors."""
+def test_drawing_anew_keeps_the_prior() -> None:
+    """Draws of the prior, drawn anew, are draws of the prior: means and second moments within 4.5 errors."""
     rng = np.random.default_rng(5)
-    before, features = hybrids(20_000, rng)
-    after = divided_anew(before, HYBRID, features, *SHARE, rng)
+    before, target = with_features(20_000, rng)
+    after, layout = anew(before, target, rng), target.layout
+    other = with_features(20_000, rng)[0]
+    own = slice(layout.n_weights, layout.n_coordinates)
     for quantity in (
-        lambda p: p[:, HYBRID.share],
-        lambda p: p[:, HYBRID.share] ** 2,
+        lambda p: p[:, layout.share],
+        lambda p: p[:, layout.share] ** 2,
+        lambda p: p[:, layout.scale],
+        lambda p: p[:, layout.scale] ** 2,
+        lambda p: p[:, layout.spread],
+        lambda p: p[:, layout.spread] ** 2,
+        lambda p: p[:, layout.stretch.start] ** 2,
+        lambda p: p[:, layout.stretch.start] * p[:, layout.scale],
         lambda p: p[:, 0] ** 2,
         lambda p: p[:, 0] * p[:, 4],
-        lambda p: p[:, HYBRID.n_weights] ** 2,
-        lambda p: p[:, 0] * p[:, HYBRID.n_weights],
-        lambda p: p[:, HYBRID.share] * p[:, 2] ** 2,
-        lambda p: p[:, HYBRID.share] * (p[:, HYBRID.n_weights : HYBRID.n_coordinates] ** 2).mean(axis=1),
+        lambda p: p[:, own.start] ** 2,
+        lambda p: p[:, 0] * p[:, own.start],
+        lambda p: p[:, layout.share] * p[:, 2] ** 2,
+        lambda p: p[:, layout.share] * (p[:, own] ** 2).mean(axis=1),
+        lambda p: p[:, layout.scale] * (p[:, own] ** 2).mean(axis=1),
     ):
-        first, second = quantity(hybrids(20_000, rng)[0]), quantity(after)
+        first, second = quantity(other), quantity(after)
         error = np.sqrt((first.var() + second.var()) / 20_000)
         assert abs(first.mean() - second.mean()) < 4.5 * error
 
 
-def test_a_share_is_drawn_from_what_quadrature_says_of_the_points() -> None:
+def test_the_share_of_given_places_is_what_quadrature_says() -> None:
     rng = np.random.default_rng(6)
-    parameters, features = hybrids(1, rng)
-    parameters = np.repeat(parameters, 4000, axis=0)
-    parameters[:, HYBRID.share] = rng.uniform(-6, 6, 4000)  # whatever the share was before, only the points count
-    share = 1 / (1 + np.exp(-parameters[:, HYBRID.share]))[:, None, None]
-    weights = parameters[:, : HYBRID.n_weights].reshape(-1, 3, 2)
-    points = rng.standard_normal((5, 2))
-    offsets = (points - np.sqrt(1 - share) * (features @ weights)) / np.sqrt(share)
-    parameters[:, HYBRID.n_weights : HYBRID.n_coordinates] = offsets.reshape(4000, -1)
-    drawn = divided_anew(parameters, HYBRID, features, *SHARE, rng)[:, HYBRID.share]
+    parameters, target = with_features(1, rng)
+    layout, features = target.layout, target.features
+    sd = target.prior_sd.copy()
+    sd[layout.scale] = sd[layout.spread] = sd[layout.stretch] = 0.0  # the share alone
+    target = replace(target, prior_sd=sd)
+    chains = np.repeat(parameters, 4000, axis=0)
+    for _ in range(40):
+        chains = anew(chains, target, rng)
+    drawn = chains[:, layout.share]
 
+    points = embed(parameters, layout, features)[0] / scales_of(parameters, layout)[0]
     logits = np.linspace(-11, 11, 2201)
-    log_density = -0.5 * ((logits - SHARE[0]) / SHARE[1]) ** 2
+    log_density = -0.5 * ((logits - PRIORS["share"][0]) / PRIORS["share"][1]) ** 2
     for place, part in enumerate(1 / (1 + np.exp(-logits))):
         covariance = (1 - part) * features @ features.T + part * np.eye(5)
         inverse = np.linalg.inv(covariance)

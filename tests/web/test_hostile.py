@@ -314,10 +314,14 @@ GREEDY = [
     {"learner": {"name": "posterior", "n_chains": 10**9}},
     {"strategy": {"name": "info_nn", "n_draws": 10**9}},
     {"people": {"lease_s": 1e300}},
+    {"learner": {"name": "network", "hidden": [64, 10**6]}},
+    {"queries": {"pool_size": 10**18}},
+    {"queries": {"first": 10**9}},
+    {"people": {"practice": [{"reference": "item 0", "candidates": ["item 1"], "expected": "item 1"}] * 201}},
 ]
 
 
-@pytest.mark.parametrize("tables", GREEDY, ids=str)
+@pytest.mark.parametrize("tables", GREEDY, ids=lambda tables: str(tables)[:60])
 def test_point_13_settings_beyond_what_a_worker_can_bear_are_refused_when_a_study_is_made(site, tables) -> None:
     body = {"study": {"name": "greedy"}, "items": ITEMS, **tables}
     reply = site.client.post("/api/studies", json=body, headers=site.owner)
@@ -325,6 +329,12 @@ def test_point_13_settings_beyond_what_a_worker_can_bear_are_refused_when_a_stud
     reply = upload(site, settings=json.dumps({"study": {"name": "greedy"}, **tables}))
     assert reply.status_code == 422, reply.text
     assert site.storage.studies() == []
+
+
+@pytest.mark.parametrize("language", ["x" * 10_000, "../../app", "xx", "\u202e", "a b"])
+def test_point_13_a_language_that_is_not_there_is_english(site, language) -> None:
+    page = site.client.get(f"/s/{site.study(people={'language': language})}")
+    assert page.status_code == 200
 
 
 # --- low -------------------------------------------------------------------------------------------

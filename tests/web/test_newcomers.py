@@ -34,6 +34,7 @@ def test_point_8_arrivals_without_answers_do_not_take_the_queue() -> None:
     chosen = {question.id for question in site.storage.questions("s") if question.lease_until is None}
     assert len(chosen) >= N_CHOSEN // 2
     assert site.storage.counts("s").fallback == 0
+    assert len(site.storage.questions("s")) < N_CHOSEN + 150 + 10  # one for each of them, and no more
 
 
 def test_point_8_the_first_lease_is_short_and_the_next_as_long_as_the_study_says() -> None:

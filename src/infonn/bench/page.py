@@ -6,6 +6,8 @@ import io
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,7 @@ def bench_page(questions: int = 100, think_s: float = 0.4, n_items: int = 60) ->
         kept, port = open_live_storage(url), free_port()
         spec = {"study": {"name": "bench"}, "budget": {"answers": 10**6}, "queries": {"first": 10}}
         items = ItemSet(tuple(Item(f"item {i}", image=f"{i}.jpg") for i in range(n_items)))
-        record = put_study(kept, spec, items, [ItemFile(f"{i}.jpg", "image/jpeg", _picture(i)) for i in range(n_items)])
+        record = put_study(kept, spec, items, [ItemFile(f"{i}.jpg", "image/jpeg", picture(i)) for i in range(n_items)])
         with server(url, port, folder, workers=1):
             wait_until_up(port)
             _wait_for_questions(kept)
@@ -60,6 +62,22 @@ def bench_page(questions: int = 100, think_s: float = 0.4, n_items: int = 60) ->
 
 def _answer(link: str, questions: int, think_s: float) -> list[float]:
     """Seconds from each choice to the paint of the next question."""
+    with chromium_page() as page:
+        page.goto(link)
+        page.click("#start")
+        for number in range(questions + 1):  # the first one warms up
+            page.wait_for_selector("#stage[data-open]")
+            page.wait_for_timeout(1000 * think_s)
+            page.keyboard.press(str(1 + number % 3))
+        page.wait_for_function("n => performance.getEntriesByName('choice-to-paint').length >= n", arg=questions + 1)
+        page.wait_for_timeout(1000)
+        taken = page.evaluate("performance.getEntriesByName('choice-to-paint').map((entry) => entry.duration)")
+    return [milliseconds / 1000 for milliseconds in taken[1:]]
+
+
+@contextmanager
+def chromium_page() -> Iterator[Any]:
+    """A page of a headless Chromium."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError as error:
@@ -71,18 +89,8 @@ def _answer(link: str, questions: int, think_s: float) -> list[float]:
         raise MissingPartError("The bench needs Chromium: apt-get install chromium, or put one on the PATH.")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        page.goto(link)
-        page.click("#start")
-        for number in range(questions + 1):  # the first one warms up
-            page.wait_for_selector("#stage[data-open]")
-            page.wait_for_timeout(1000 * think_s)
-            page.keyboard.press(str(1 + number % 3))
-        page.wait_for_function("n => performance.getEntriesByName('choice-to-paint').length >= n", arg=questions + 1)
-        page.wait_for_timeout(1000)
-        taken = page.evaluate("performance.getEntriesByName('choice-to-paint').map((entry) => entry.duration)")
+        yield browser.new_page(viewport={"width": 1280, "height": 800})
         browser.close()
-    return [milliseconds / 1000 for milliseconds in taken[1:]]
 
 
 def _wait_for_questions(kept: LiveStorage) -> None:
@@ -92,13 +100,13 @@ def _wait_for_questions(kept: LiveStorage) -> None:
         time.sleep(0.1)
 
 
-def _picture(number: int) -> bytes:
+def picture(number: int, side: int = _SIDE) -> bytes:
     """A picture about as large as a photograph on a page: smooth colours with some grain."""
     from PIL import Image
 
     rng = np.random.default_rng(number)
     coarse = rng.integers(0, 256, (6, 6, 3), dtype=np.uint8)
-    smooth = np.asarray(Image.fromarray(coarse).resize((_SIDE, _SIDE), Image.Resampling.BICUBIC), int)
+    smooth = np.asarray(Image.fromarray(coarse).resize((side, side), Image.Resampling.BICUBIC), int)
     grain = rng.integers(-6, 7, smooth.shape)
     buffer = io.BytesIO()
     Image.fromarray(np.clip(smooth + grain, 0, 255).astype(np.uint8)).save(buffer, "JPEG", quality=85)

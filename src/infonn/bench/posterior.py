@@ -72,6 +72,21 @@ def posterior_growth() -> Comparison:
     return Comparison(lambda: at(many, 10_001), extra=growth)
 
 
+def posterior_features() -> Comparison:
+    """A cold fit of 500 answers about 100 items with 4,096 columns of features."""
+    rng = default_rng(0)
+    hidden = rng.standard_normal((100, 8))
+    features = hidden @ rng.standard_normal((8, 4096)) + rng.standard_normal((100, 4096))
+    queries = draw_queries(500, 100, 3, rng)
+    answers = Answers(queries, DistanceOracle(hidden).answer(queries, rng))
+
+    def share() -> dict[str, float]:
+        belief = Posterior(100, features).fit(answers, default_rng(0))
+        return {"feature_share": float(np.median((belief.state or {})["feature_share"]))}
+
+    return Comparison(lambda: Posterior(100, features).fit(answers, default_rng(0)), extra=share)
+
+
 def laplace_update() -> Comparison:
     """One answer about 10,000 items: the last layer's Laplace update against training the network again."""
     from infonn.learners.networks.laplace import Laplace

@@ -20,6 +20,7 @@ ENTRIES = {
     "dml_select": "infonn.bench.networks:dml_select",
     "posterior_update": "infonn.bench.posterior:posterior_update",
     "posterior_growth": "infonn.bench.posterior:posterior_growth",
+    "posterior_features": "infonn.bench.posterior:posterior_features",
     "laplace_update": "infonn.bench.posterior:laplace_update",
     "joint_batch": "infonn.bench.posterior:joint_batch",
     "label_select": "infonn.bench.labels:label_select",

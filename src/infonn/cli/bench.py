@@ -24,20 +24,22 @@ def bench(
     """Measure speed and memory side by side with the plain way to do the same.
 
     `infonn bench serve` instead lets a crowd answer at a server on this machine, and `infonn bench page` measures in a
-    browser how long it takes from a choice to the next question. `infonn bench attack` lets a stranger do the worst a
-    stranger can meanwhile, and compares how long people wait with and without.
+    browser how long it takes from a choice to the next question, and how smoothly the owner's map of a thousand
+    pictures moves. `infonn bench attack` lets a stranger do the worst a stranger can meanwhile, and compares how long
+    people wait with and without.
     """
     import json as writer
 
     if names in (["serve"], ["page"], ["attack"]):
         from infonn.bench.attack import bench_attack
+        from infonn.bench.map import bench_map
         from infonn.bench.page import bench_page
         from infonn.bench.serve import bench_serve
 
         if names == ["serve"]:
             figures = bench_serve(storage, people, seconds, learner=learner)
         else:
-            figures = bench_page() if names == ["page"] else bench_attack()
+            figures = bench_page() | bench_map() if names == ["page"] else bench_attack()
         text = writer.dumps(figures, indent=1)
         typer.echo(text)
         if json is not None:

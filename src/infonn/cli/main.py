@@ -21,7 +21,8 @@ app = typer.Typer(
 
 # Each of these has `register(app)`: the groups, in the order in which `infonn --help` shows them.
 GROUPS = [
-    *("demo", "run", "compare", "parts", "serve", "study", "features", "label", "label_studio", "plan"),
+    *("demo", "run", "compare", "parts"),
+    *("serve", "study", "study_results", "features", "label", "label_studio", "plan"),
     *("reproduce", "report", "bench", "doctor"),
 ]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from infonn.records import Round
@@ -19,6 +20,17 @@ def watched(rounds: Iterable[Round], total: int, name: str) -> Iterator[Round]:
             latest = "  ".join(f"{measure} {value:.3f}" for measure, value in round.measures.items())
             progress.update(task, advance=1, latest=f"{round.n_answers} answers  {latest}")
             yield round
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on the error output; what is given is told how many of how many are done."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 class CurveBars:

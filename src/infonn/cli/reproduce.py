@@ -101,15 +101,39 @@ def _list(console: Any) -> None:
     table.add_column("what it shows")
     table.add_column("in the paper")
     table.add_column("minutes: smoke / paper", width=10)
+    published = _published(Path("results"))
+    if published is not None:
+        table.add_column("results/", no_wrap=True)
     for name, (_, title) in sorted(EXPERIMENTS.items()):
         try:
             experiment = experiment_named(name)
         except ImportError as error:  # the list is for everybody, also without the extras
-            table.add_row(name, title, figures_of(name), f"needs {error.name}")
+            table.add_row(name, title, figures_of(name), f"needs {error.name}", *_told(published, name))
             continue
         minutes = " / ".join(f"{experiment.minutes[preset]:g}" for preset in ("smoke", "paper"))
-        table.add_row(name, title, figures_of(name) or "beyond it", minutes)
+        table.add_row(name, title, figures_of(name) or "beyond it", minutes, *_told(published, name))
     console.print(table)
+    missing = sorted(set(EXPERIMENTS) - set(published)) if published is not None else []
+    if missing:
+        console.print(f"Without results in results/: {', '.join(missing)}.")
+
+
+def _published(folder: Path) -> dict[str, int] | None:
+    """Trials of each experiment whose results are kept in the folder; None where there is no such folder."""
+    import json
+
+    if not folder.is_dir():
+        return None
+    kept = {path.parent.name: json.loads(path.read_text("utf-8")) for path in folder.glob("*/results.json")}
+    return {name: len({curve["trial"] for curve in results["curves"]}) for name, results in kept.items()}
+
+
+def _told(published: dict[str, int] | None, name: str) -> list[str]:
+    """The cell of the last column, where there is one."""
+    if published is None:
+        return []
+    n = published.get(name, 0)
+    return [f"{n} trial{'s' if n > 1 else ''}" if n else "none"]
 
 
 def _summary(console: Any, results: dict[str, Any]) -> None:

@@ -27,7 +27,7 @@ storage_app = typer.Typer(no_args_is_help=True, help="Upgrade, back up or restor
 token_app = typer.Typer(no_args_is_help=True, help="Keys to the owners' pages: for each person one, with a role.")
 
 
-ExportFormat = StrEnum("ExportFormat", [*WRITTEN, "embedding", "bundle"])  # type: ignore[misc]
+ExportFormat = StrEnum("ExportFormat", [*WRITTEN, "people", "reliability", "embedding", "bundle"])  # type: ignore[misc]
 ImportFormat = StrEnum("ImportFormat", [*READ, "bundle"])  # type: ignore[misc]
 CSV = ExportFormat("csv")
 
@@ -171,13 +171,14 @@ def list_studies(storage: Storage = STORAGE) -> None:
 @study_app.command()
 def status(name: Name, storage: Storage = STORAGE) -> None:
     """Where a study stands."""
+    from infonn.live.results import date
     from infonn.live.status import study_status
 
     opened = _existing(storage)
     shown = study_status(opened, opened.study(name)).model_dump()
     for key, value in shown.items():
         if key not in ("warnings", "error"):
-            typer.echo(f"{key}: {json.dumps(value)}")
+            typer.echo(f"{key}: {date(value) or 'never' if key.endswith('_at') else json.dumps(value)}")
     for warning in shown["warnings"]:
         typer.secho(warning, fg="yellow", err=True)
     if shown["error"]:
@@ -191,7 +192,7 @@ def export(
     format: Annotated[ExportFormat, typer.Option("--format", "-f")] = CSV,  # type: ignore[valid-type]
     storage: Storage = STORAGE,
 ) -> None:
-    """Write a study's answers, its embedding (a fresh fit of all answers), or all of it as one file.
+    """Write a study's answers, its people, its reliability, its embedding (a fresh fit), or all of it as one file.
 
     Of a study of labels also: labels (who, when), predictions (with probabilities), the model (skops, or weights of
     torch), and folders (a ZIP of the pictures by class).
@@ -199,6 +200,7 @@ def export(
     from infonn.errors import DataError
     from infonn.formats import bundle
     from infonn.live.label_fits import fit_labels
+    from infonn.live.results import people_csv, people_export
     from infonn.live.transfer import bundle_of, exported, exported_labels
     from infonn.specs.build import load_study
 
@@ -206,6 +208,10 @@ def export(
     record = opened.study(name)
     if format in _OF_LABELS:
         data, _, _ = exported_labels(opened, record, format, fit_labels(load_study(opened, name)))
+    elif format == "people":
+        data = people_csv(people_export(opened, record))
+    elif format == "reliability":
+        data = (json.dumps(load_study(opened, name).reliability().to_json(), indent=1) + "\n").encode()
     elif format == "embedding":
         data = load_study(opened, name).embedding().to_csv().encode()
     elif format == "bundle":

@@ -204,6 +204,15 @@ class AdjustableLearner(Learner, Protocol):
 
 
 @runtime_checkable
+class SizedLearner(Learner, Protocol):
+    """A learner whose map has as many dimensions as one likes."""
+
+    def with_dims(self, dims: int) -> Learner:
+        """The same learner with maps of (at most) so many dimensions."""
+        ...
+
+
+@runtime_checkable
 class PlacingLearner(Learner, Protocol):
     """A learner whose belief places items that nobody was asked about."""
 

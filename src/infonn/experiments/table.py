@@ -39,6 +39,7 @@ EXPERIMENTS = {  # name: (module:object, what it shows)
     "beyond-synthetic": ("infonn.experiments.beyond.synthetic:EXPERIMENT", "Beyond: a hidden metric of the features"),
     "beyond-food73": ("infonn.experiments.beyond.food73:EXPERIMENT", "Beyond: how 73 dishes taste"),
     "beyond-eggs": ("infonn.experiments.beyond.eggs:EXPERIMENT", "Beyond: alien eggs, judged by people"),
+    "beyond-features": ("infonn.experiments.beyond.features:EXPERIMENT", "Beyond: what features are worth"),
     "beyond-ablation": (
         "infonn.experiments.beyond.ablation:EXPERIMENT",
         "Beyond: what each part of the default brings",

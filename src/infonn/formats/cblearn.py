@@ -1,6 +1,7 @@
 """cblearn's arrays: triplets in list order, list count and list boolean, and multiselect queries; as .npz files.
 
-Triplets of one answer are not independent: keep `question_id` beside them and split by it (GroupKFold).
+Triplets of one question are not independent, be they of one answer or of several people's: keep `question_id` beside
+them and split by it (GroupKFold). All copies of a question have the same.
 """
 
 from __future__ import annotations
@@ -18,13 +19,31 @@ from infonn.contracts.storage import Answered
 from infonn.errors import DataError
 from infonn.formats.archives import MAX_BYTES, check_number, check_size
 from infonn.formats.triplets import Triplet, answered_from, triplets_of
+from infonn.queries import question_key
 
 
 def list_order(answered: Iterable[Answered]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.str_]]:
-    """(n, 3) rows (i, j, k), i nearer to j than to k; and the question each row came from."""
-    triplets = triplets_of(answered)
+    """(n, 3) rows (i, j, k), i nearer to j than to k; and each row's question, one id for all its copies."""
+    rows, question_ids, _ = _grouped(answered)
+    return rows, question_ids
+
+
+def _grouped(
+    answered: Iterable[Answered],
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.str_], npt.NDArray[np.str_]]:
+    """Triplets; the first question that asked the same; and the copy that was answered."""
+    pairs = list(answered)
+    first: dict[str, str] = {}  # what is asked -> the first question that did
+    asked = {}
+    for pair in pairs:
+        question = pair.question
+        asked[question.id] = first.setdefault(
+            f"{question.kind} {question_key(question.query, question.kind)}", question.id
+        )
+    triplets = triplets_of(pairs)
     rows = np.array([(t.reference, t.near, t.far) for t in triplets], np.uint32).reshape(-1, 3)
-    return rows, np.array([t.question_id for t in triplets], np.str_)
+    copies = [t.question_id for t in triplets]
+    return rows, np.array([asked[copy] for copy in copies], np.str_), np.array(copies, np.str_)
 
 
 def from_list_order(
@@ -74,19 +93,20 @@ def from_list_count(
 
 
 def write(answered: Iterable[Answered], item_names: Sequence[str]) -> bytes:
-    """An .npz with `triplets` in list order, their `question_id`, and the `items`."""
-    triplets, question_ids = list_order(answered)
+    """An .npz with `triplets` in list order, their `question_id` and `copy_id`, and the `items`."""
+    triplets, question_ids, copies = _grouped(answered)
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, triplets=triplets, question_id=question_ids, items=np.array(item_names, np.str_))
+    items = np.array(item_names, np.str_)
+    np.savez_compressed(buffer, triplets=triplets, question_id=question_ids, copy_id=copies, items=items)
     return buffer.getvalue()
 
 
 def read(data: bytes, study: str, item_names: Sequence[str]) -> list[Answered]:
-    """Answers of an .npz with `triplets`, and maybe `responses` (booleans or counts) and `question_id`."""
+    """Answers of an .npz with `triplets`, and maybe `responses` (booleans or counts), `question_id` and `copy_id`."""
     kept = _load(data)
     if "triplets" not in kept:
         raise DataError(f"The file holds {', '.join(sorted(kept)) or 'nothing'}; it needs an array `triplets`.")
-    ids = kept.get("question_id")
+    ids = kept.get("copy_id", kept.get("question_id"))  # copies are answers of their own
     question_ids = None if ids is None or len(ids) != len(kept["triplets"]) else [str(value) for value in ids]
     responses = kept.get("responses")
     if responses is None:

@@ -22,11 +22,22 @@ _QUESTION = ("expected", "strategy_asked", "strategy_used", "model_version", "sc
 _QUESTION_TIMES = ("copy_of", "created_at", "asked_at", "lease_until")
 COLUMNS = (
     *("number", "answer_id", "question_id", "respondent", "excluded", "purpose", "kind"),
-    *("reference", "candidates", "response", "chosen", "outcome", "response_time_s", "received_at", "late", "undone"),
+    *(
+        "reference",
+        "candidates",
+        "response",
+        "chosen",
+        "chosen_place",
+        "outcome",
+        "response_time_s",
+        "received_at",
+        "late",
+        "undone",
+    ),
     *("options", "option_items", "shown", *_QUESTION, *_QUESTION_TIMES, "context"),
 )
 _NUMBERS: dict[str, type] = {
-    **dict.fromkeys(("number", "response", "expected", "model_version", "unseen_answers"), int),
+    **dict.fromkeys(("number", "response", "chosen_place", "expected", "model_version", "unseen_answers"), int),
     **dict.fromkeys(("response_time_s", "received_at", "score", "created_at", "asked_at", "lease_until"), float),
 }
 _LARGEST = 2**31 - 1  # whole number that every database keeps
@@ -59,6 +70,7 @@ def answer_rows(
             **dict(zip(("reference", "candidates"), reference_and_candidates(question))),
             "response": answer.response,
             "chosen": None if answer.response is None else question.options[answer.response].label,
+            "chosen_place": _place(pair),
             "outcome": answer.outcome,
             "response_time_s": answer.response_time_s,
             "received_at": answer.received_at,
@@ -70,6 +82,14 @@ def answer_rows(
             "context": dict(answer.context) if isinstance(answer.context, Mapping) else {"value": answer.context},
             **values,
         }
+
+
+def _place(pair: Answered) -> int | None:
+    """Where the chosen option stood on the screen, 1 for the first; an order of candidates stands nowhere."""
+    question, response = pair.question, pair.answer.response
+    if response is None or question.kind == "ranking" or response not in question.shown:
+        return None
+    return question.shown.index(response) + 1
 
 
 def reference_and_candidates(question: Question) -> tuple[str | None, list[str]]:

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Sequence
 
 from infonn.contracts.storage import Answered
 from infonn.errors import DataError
+from infonn.formats.archives import check_number
 from infonn.formats.tables import number, rows_of, whole
 from infonn.records import Answer, Option, Question
 
 
 def read(text: str, study: str, item_names: Sequence[str]) -> list[Answered]:
     """Answers of either form: a table that has the column image1, or rows of three numbers."""
+    check_number(text.count("\n"))
     return (read_csv if "image1" in text.partition("\n")[0] else read_triples)(text, study, item_names)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -44,6 +44,10 @@ class MDS:
                 f"steps={self.steps}, step={self.step}, shrink={self.shrink}; steps must not be negative, "
                 "step must be above 0, shrink above 0 and at most 1."
             )
+
+    def with_dims(self, dims: int) -> MDS:
+        """The same in so many dimensions."""
+        return replace(self, dims=dims)
 
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
         """The belief after `steps` more gradient steps on all answers."""

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.random import default_rng
 
+from infonn.analysis.reliability import FEWEST_ANSWERS, halve
 from infonn.arrays import to_numpy
 from infonn.beliefs import Belief
 from infonn.contracts.storage import Answered, LiveStorage
@@ -22,6 +23,7 @@ from infonn.errors import InfonnError, StorageError
 from infonn.live.label_fits import class_probs, fit_labels, label_model
 from infonn.live.limits import FitLimits
 from infonn.live.outlook import NATS
+from infonn.live.results import SPLIT_HALF, split_half_measures
 from infonn.loop import cold_rng
 from infonn.maths.intervals import wilson_interval
 from infonn.maths.prediction import expected_responses, plane_of, response_log_probs, spread_of
@@ -33,6 +35,7 @@ from infonn.specs.settings import check_spec
 from infonn.study import Study
 
 log = logging.getLogger("infonn.live.worker")
+_SPLITS, _GROWN, _LONGEST_HALVED_S = 3, 1.5, 30.0  # halves are fitted so often; and not where a fit takes longer
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,7 @@ def fit_cold(storage: LiveStorage, study: Study, queue: int) -> ColdFit:
     if check_spec(storage.study(study.name).spec)["people"]["at_random"] > 0:
         compared = max((round.measures.get("n_compared", 0.0) for round in rounds), default=0.0)
         measures |= comparison(study, answered, held_out, compared)
+    measures |= _halves(study, answered, answers, rounds, seconds)
     storage.add_round(study.name, Round(len(rounds), len(answers), {**measures, "at": time.time()}, seconds))
     storage.note(study.name, "reported", {"revision": list(revision), "queue": queue})
     return ColdFit(study.name, revision, len(answered), time.monotonic() - started)
@@ -98,6 +102,19 @@ def comparison(study: Study, answered: list[Answered], held_out: Answers, compar
         kept = ("hold_out_accuracy", "hold_out_low", "hold_out_high")
         measures |= {f"{sort}_{key}": measured[key] for key in kept if key in measured}
     return measures
+
+
+def _halves(
+    study: Study, answered: list[Answered], answers: Answers, rounds: list[Round], seconds: float
+) -> dict[str, float]:
+    """How far maps of half the people agree, whenever the answers have grown by half and a fit does not take long."""
+    before = max((round.n_answers for round in rounds if SPLIT_HALF in round.measures), default=0)
+    enough = len(answers) >= max(FEWEST_ANSWERS, _GROWN * before)
+    if study.kind == "label" or not enough or seconds > _LONGEST_HALVED_S:
+        return {}
+    train = [pair for pair in answered if pair.question.purpose == "train"]
+    halved = halve(train, answers, study.loop, study.seed, _SPLITS)
+    return {} if halved is None else split_half_measures(halved)
 
 
 def matched(answered: list[Answered], strategy: str, first: int) -> tuple[list[Answered], list[Answered]]:

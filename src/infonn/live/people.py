@@ -21,6 +21,7 @@ class PersonOut(BaseModel):
 
     respondent: str
     excluded: bool
+    excluded_why: str = ""
     joined_at: float
     seen_at: float
     answered: int
@@ -45,17 +46,20 @@ def people_table(
     answered: Sequence[Answered],
     details: Mapping[str, Mapping[str, Any]],
     log_losses: Mapping[str, float],
+    why: Mapping[str, str] | None = None,
 ) -> list[PersonOut]:
-    """One row per person, from all answers in force and of excluded people."""
+    """One row per person, from all answers in force and of excluded people; `why` they are, where somebody said."""
     of_person: dict[str, list[Answered]] = defaultdict(list)
     for pair in answered:
         if not pair.answer.undone and pair.question.purpose != "practice":
             of_person[pair.answer.respondent].append(pair)
     votes = _votes(pair for pairs in of_person.values() for pair in pairs)
-    return [
-        _person(person, of_person[person.name], votes, details.get(person.name, {}), log_losses.get(person.name))
-        for person in respondents
-    ]
+    rows = []
+    for person in respondents:
+        row = _person(person, of_person[person.name], votes, details.get(person.name, {}), log_losses.get(person.name))
+        row.excluded_why = (why or {}).get(person.name, "") if person.excluded else ""
+        rows.append(row)
+    return rows
 
 
 def _person(

@@ -19,6 +19,7 @@ class StatusOut(BaseModel):
 
     name: str
     archived: bool
+    created_at: float = 0.0
     answers: dict[str, int] = Field(description="Answered questions in force, by purpose.")
     goal: int
     skipped: int
@@ -66,6 +67,7 @@ def study_status(storage: LiveStorage, record: StudyRecord) -> StatusOut:
     return StatusOut(
         name=record.name,
         archived=record.archived,
+        created_at=record.created_at,
         answers=values.pop("answered"),
         goal=record.spec.get("budget", {}).get("answers", 0),
         **values,

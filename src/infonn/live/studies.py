@@ -151,7 +151,8 @@ def servings_of(
     _check_catch(people)
 
     def fixed(entry: Mapping[str, Any], purpose: Purpose) -> Question:
-        question = _question(record, spec, items, task, _named_query(entry, items), purpose)
+        query = _named_query(entry, items, spec["queries"]["kind"])
+        question = _question(record, spec, items, task, query, purpose)
         return replace(question, expected=_expected(entry, question))
 
     everybody = Serving(
@@ -315,7 +316,7 @@ def _named_query(entry: Any, items: Sequence[Item], kind: Kind) -> tuple[int, ..
     for name in names:
         if not isinstance(name, str) or name not in index:
             raise DataError(f'A practice or catch question names "{name}", which is no item of this study.')
-    if len(set(names[1:])) < len(names[1:]):
+    if len(set(_listed(entry))) < len(_listed(entry)):
         raise DataError(f"The candidates of a practice or catch question must differ: {entry!r}.")
     return tuple(index[name] for name in names)
 

@@ -1,9 +1,9 @@
-"""Embedders whose parameters one vector holds, and how probable that vector is: the plain twin of `kernels.chains`.
+"""Embeddings whose parameters one vector holds, and how probable that vector is: the plain twin of `kernels.chains`.
 
-An embedding is Z = (sqrt(1 - share) X W + sqrt(share) O) * scale * exp(spread * stretch): a linear map W of the items'
-features X, and an offset O for every item. Without features it is free (share 1), without offsets a linear metric
-(share 0); with both, the share says how much of the variance the features leave open, so poor features do not limit
-known items, and new items embed by features.
+An embedding is Z = (sqrt(1 - share) F W + sqrt(share) O) * scale * exp(spread * stretch): a linear map W of what the
+items' features say (F F' is their Gram matrix), and an offset O of every item's own. So each dimension is normal over
+the items with covariance a^2 ((1 - share) F F' + share I): a linear metric at share 0, places that ignore the features
+at share 1, and the answers say where between. Without features the share is 1.
 W, O and the stretches of the dimensions are standard normal beforehand. The response model has mu = 1: only the
 ratio of scale and mu matters, so the prior's scale stands in for it.
 """
@@ -34,7 +34,6 @@ class Layout:
     n_items: int
     n_dims: int
     n_features: int = 0
-    offsets: bool = True
 
     @property
     def n_weights(self) -> int:
@@ -43,7 +42,7 @@ class Layout:
     @property
     def n_coordinates(self) -> int:
         """Weights and offsets together; what follows are settings."""
-        return self.n_weights + (self.n_items * self.n_dims if self.offsets else 0)
+        return self.n_weights + self.n_items * self.n_dims
 
     @cached_property
     def stretch(self) -> slice:
@@ -77,13 +76,11 @@ class Layout:
 def embed(parameters: Array, layout: Layout, features: Array) -> Array:
     """(..., parameters), (items, features) -> (..., items, dims). Works for numpy and torch."""
     lead, n_dims = parameters.shape[:-1], layout.n_dims
-    points: Array = 0.0
-    if layout.offsets:
-        offsets = parameters[..., layout.n_weights : layout.n_coordinates].reshape(*lead, layout.n_items, n_dims)
-        points = offsets * (_share(parameters, layout) ** 0.5 if layout.n_features else 1.0)
+    points = parameters[..., layout.n_weights : layout.n_coordinates].reshape(*lead, layout.n_items, n_dims)
     if layout.n_features:
+        share = _share(parameters, layout)
         weights = parameters[..., : layout.n_weights].reshape(*lead, layout.n_features, n_dims)
-        points = features @ weights * ((1 - _share(parameters, layout)) ** 0.5 if layout.offsets else 1.0) + points
+        points = (1 - share) ** 0.5 * (features @ weights) + share**0.5 * points
     return points * scales_of(parameters, layout)[..., None, :]
 
 

@@ -48,9 +48,18 @@ def spread_of(draws: FloatArray, embedding: FloatArray) -> FloatArray:
     each is first moved, turned and sized to fit the embedding, so that only what can be known counts.
     """
     target = embedding - embedding.mean(axis=0)
-    centred = draws - draws.mean(axis=1, keepdims=True)
+    spread: FloatArray = np.sqrt(((laid_on(draws, embedding) - target) ** 2).sum(axis=-1).mean(axis=0))
+    return spread
+
+
+def laid_on(embeddings: FloatArray, target: FloatArray) -> FloatArray:
+    """Each embedding moved, turned and sized to fit the target, which stands with its middle at 0 (Procrustes).
+
+    (n, items, dims), (items, other dims) -> (n, items, other dims).
+    """
+    target = target - target.mean(axis=0)
+    centred = embeddings - embeddings.mean(axis=1, keepdims=True)
     left, scales, right = np.linalg.svd(np.swapaxes(centred, 1, 2) @ target, full_matrices=False)
     size = scales.sum(axis=1) / np.maximum((centred**2).sum(axis=(1, 2)), 1e-300)
-    laid = size[:, None, None] * (centred @ (left @ right))
-    spread: FloatArray = np.sqrt(((laid - target) ** 2).sum(axis=-1).mean(axis=0))
-    return spread
+    laid: FloatArray = size[:, None, None] * (centred @ (left @ right))
+    return laid

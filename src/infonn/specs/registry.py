@@ -21,7 +21,7 @@ TASKS = {
 }
 LEARNERS = {
     "mds": "infonn.learners.mds:MDS",
-    "posterior": "infonn.learners.posterior.choice:posterior",
+    "posterior": "infonn.learners.posterior.learner:posterior",
     "network": "infonn.learners.networks.network:network",
     "network_laplace": "infonn.learners.networks.laplace:network_laplace",
 }

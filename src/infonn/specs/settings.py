@@ -20,6 +20,7 @@ from infonn.specs.registry import by_present_names
 LARGEST = 2**63 - 1  # for a column of the database
 Whole = Annotated[int, Field(ge=0, le=LARGEST)]
 Positive = Annotated[int, Field(ge=1, le=LARGEST)]
+MOST_FIXED = 200  # practice or catch questions, which are looked at whenever a study is loaded
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -82,8 +83,8 @@ class ItemsTable(BaseModel):
 class QueriesTable(_Table):
     candidates: int = 3  # beside the reference; where the odd one of three is asked for, beside any one of them: 2
     kind: Kind = "nearest"
-    first: Whole = 20  # random questions at the beginning; none for labels where the strategy needs none
-    pool_size: Positive = 20_000
+    first: Annotated[int, Field(ge=0, le=1_000_000)] = 20  # random questions at the beginning
+    pool_size: Annotated[int, Field(ge=1, le=10_000_000)] = 20_000
     classes: list[Any] = []  # names; the task says what is wrong with one
 
 
@@ -160,8 +161,12 @@ class PeopleTable(_Table):
     pause_s: Annotated[float, Field(ge=0, le=3600)] = 0.0  # the shortest pause
     lease_s: Annotated[float, Field(ge=1, le=30 * 86_400)] = 600.0  # then a question goes to somebody else
     prefetch: Annotated[int, Field(ge=0, le=10)] = 2  # questions a page holds beside the one on the screen
-    practice: list[Any] = []  # {reference, candidates, expected}, by item name; an odd one has no reference
-    catch: list[Any] = []  # {position, reference, candidates, expected}; without a position, for `catch_every`
+    practice: Annotated[
+        list[Any], Field(max_length=MOST_FIXED)
+    ] = []  # {reference, candidates, expected}, by item name; an odd one has no reference
+    catch: Annotated[
+        list[Any], Field(max_length=MOST_FIXED)
+    ] = []  # {position, reference, candidates, expected}; without a position, for `catch_every`
     catch_every: Annotated[int, Field(ge=0, le=10_000)] = 0  # one of the others among so many questions, anywhere
     most_wrong: Annotated[int, Field(ge=0, le=1000)] = 0  # catch questions answered wrong, then it ends; 0: never
     before: Annotated[list[FieldTable], Field(max_length=50)] = []  # questions about the person, before the first one
@@ -293,9 +298,10 @@ def _as_table(values: Any, table: str) -> dict[str, Any]:
 
 def _check_ranges(table: str, settings: Mapping[str, Any]) -> None:
     for key, (least, most) in PART_RANGES.items():
-        value = settings.get(key)
-        if isinstance(value, int | float) and not isinstance(value, bool) and not least <= value <= most:
-            raise DataError(f"[{table}] {key} is {value}; it must be from {least} to {most}.")
+        given = settings.get(key)
+        for value in given if isinstance(given, list) else [given]:
+            if isinstance(value, int | float) and not isinstance(value, bool) and not least <= value <= most:
+                raise DataError(f"[{table}] {key} is {given}; it must be from {least} to {most}.")
 
 
 _TYPE_WORDS = {
@@ -334,6 +340,8 @@ def _sentence(error: ErrorDetails) -> Exception:
     if error["type"] in _OUT_OF_RANGE:
         low, high = _range_of(fields[key].metadata)
         return DataError(f"[{table}] {key} is {value}; it must be from {low} to {high}.")
+    if error["type"] == "too_long":
+        return DataError(f"[{table}] {key} has {len(value)} entries; at most {error['ctx']['max_length']} are taken.")
     wanted = _TYPE_WORDS.get(error["type"], "something else")
     return DataError(f"[{table}] {key} is {value!r}; it must be {wanted}, like {fields[key].default!r}.")
 

@@ -25,7 +25,7 @@ from infonn.errors import (
     StudyError,
     UnknownQuestionError,
 )
-from infonn.web import labels, metrics, owners, pages, participants, plotly
+from infonn.web import labels, metrics, owners, pages, participants, plotly, results
 from infonn.web.security import HEADERS, client_key
 from infonn.web.server import Limits, Server
 
@@ -69,6 +69,8 @@ def create_app(
     app.include_router(participants.router)
     app.include_router(owners.router)
     app.include_router(labels.router)
+    app.include_router(results.router)
+    app.include_router(results.pages)
     app.include_router(metrics.router)
     app.include_router(pages.router)
     app.include_router(plotly.router)

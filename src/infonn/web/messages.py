@@ -269,6 +269,7 @@ class CopyIn(Message):
 
 class ExcludeIn(Message):
     excluded: bool = True
+    why: Annotated[str, StringConstraints(max_length=500)] = ""
 
 
 class LinksIn(Message):

@@ -16,7 +16,7 @@ FIRST_LEASE_S = 120.0  # time for the first answer, after which its question goe
 class Newcomers:
     """How questions are dealt to people without an answer: few, for a short time, and chosen ones to `most` people.
 
-    Whoever comes when that many hold chosen questions gets random ones, and chosen ones from the first answer on."""
+    Whoever comes when that many hold chosen questions gets one random one, and chosen ones from the first answer on."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._most, self._clock = most, clock
@@ -25,8 +25,11 @@ class Newcomers:
 
     def serving(self, study: str, person: str, serving: Serving) -> Serving:
         lease_s = min(serving.lease_s, FIRST_LEASE_S)
-        chosen = self._may_hold_chosen(study, person, lease_s)
-        return replace(serving, lease_s=lease_s, at_random=serving.at_random if chosen else 1.0)
+        if self._may_hold_chosen(study, person, lease_s):
+            return replace(serving, lease_s=lease_s)
+        return replace(
+            serving, lease_s=lease_s, at_random=1.0, ahead=1
+        )  # each is a row that only strangers made us keep
 
     def answered(self, study: str, person: str) -> None:
         """This person is no newcomer any more."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from math import factorial
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -20,6 +19,7 @@ from infonn.formats import bundle
 from infonn.formats.named import READ, WRITTEN
 from infonn.live.outlook import AccuracyPoint, ForecastOut, outlook, study_paces
 from infonn.live.people import PersonOut, people_table
+from infonn.live.results import chance_of, exclusions
 from infonn.live.status import StatusOut, study_status
 from infonn.live.studies import servings_for
 from infonn.live.tokens import make_token
@@ -89,6 +89,7 @@ class OwnerRoute(GuardedRoute):
             token: Token = request.state.token
             what, study = self.name.replace("_", " "), getattr(request.state, "made", request.path_params.get("name"))
             given = {key: value for key, value in request.path_params.items() if key != "name"}
+            given |= getattr(request.state, "noted", {})
             await run_in_threadpool(_note_act, server, token, what, study, given)
 
 
@@ -380,7 +381,7 @@ def accuracy(record: Stored, server: ServerOf) -> AccuracyOut:
                     chosen=_estimate(measured, "chosen"),
                 )
             )
-    return AccuracyOut(chance=_chance(check_spec(record.spec)["queries"]), points=points, compared=compared)
+    return AccuracyOut(chance=chance_of(check_spec(record.spec)["queries"]), points=points, compared=compared)
 
 
 def _estimate(measured: Mapping[str, float], sort: str) -> Estimate:
@@ -432,17 +433,23 @@ def people(record: Stored, token: Shown, server: ServerOf) -> list[PersonOut]:
     storage = server.storage
     everything = storage.answers(record.name, None, everything=True)
     details = storage.details(record.name) if token.role == "owner" else {}
-    return people_table(storage.respondents(record.name), everything, details, losses)
+    why = {person: str(act.details.get("why", "")) for person, act in exclusions(storage, record.name).items()}
+    return people_table(storage.respondents(record.name), everything, details, losses, why)
 
 
 @router.put("/studies/{name}/people/{respondent}", dependencies=[Owner])
 def exclude(
-    record: Stored, respondent: Annotated[str, Path(max_length=200)], body: ExcludeIn, server: ServerOf
+    record: Stored,
+    respondent: Annotated[str, Path(max_length=200)],
+    body: ExcludeIn,
+    request: Request,
+    server: ServerOf,
 ) -> ExcludeIn:
-    """Leave a person out of the model, or take them back; the worker fits again."""
+    """Leave a person out of the model, or take them back; the worker fits again. `why` is kept in the audit log."""
     if respondent not in {person.name for person in server.storage.respondents(record.name)}:
         raise HTTPException(404, f'"{respondent}" has not taken part in study "{record.name}".')
     server.storage.exclude(record.name, respondent, body.excluded)
+    request.state.noted = {"excluded": body.excluded, "why": body.why}
     return body
 
 
@@ -519,13 +526,6 @@ def _create(request: Request, server: Server, spec: dict[str, Any], items: ItemS
     record = put_study(server.storage, spec, items, files)
     request.state.made = record.name
     return _study_out(request, server, record)
-
-
-def _chance(queries: Mapping[str, Any]) -> float:
-    """Accuracy of a guess."""
-    candidates = queries["candidates"]
-    n = {"label": len(queries["classes"]), "ranking": factorial(candidates), "odd_one_out": candidates + 1}
-    return 1 / max(1, n.get(queries["kind"], candidates))
 
 
 def _restore(request: Request, server: Server, data: bytes, name: str | None) -> StudyOut:

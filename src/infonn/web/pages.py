@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +20,7 @@ from infonn.errors import StudyError
 from infonn.formats.named import ANSWERS, WRITTEN
 from infonn.live.studies import LiveStudy
 from infonn.live.uploads import MAX_IMAGES
+from infonn.records import StudyRecord
 from infonn.web import plotly
 from infonn.web.messages import question_view
 from infonn.web.participants import OUTSIDE_IDS, study_view
@@ -122,15 +123,22 @@ def dashboard(name: str, request: Request, server: ServerOf) -> Response:
     return _stranger(request, server, name) or _dashboard(name, server)
 
 
-@router.get("/studies/{name}/edit")
-def edit(name: str, request: Request, server: ServerOf) -> Response:
-    """Change what people see, how much they are asked, and when it ends."""
+def owner_study(name: str, request: Request, server: Server) -> StudyRecord | Response:
+    """The study, for whoever may look at it; a page to show instead for everybody else."""
     if (stranger := _stranger(request, server, name)) is not None:
         return stranger
     try:
-        record = server.storage.study(name)
+        return server.storage.study(name)
     except StudyError:
         return _message("en", "not_found", 404)
+
+
+@router.get("/studies/{name}/edit")
+def edit(name: str, request: Request, server: ServerOf) -> Response:
+    """Change what people see, how much they are asked, and when it ends."""
+    record = owner_study(name, request, server)
+    if isinstance(record, Response):
+        return record
     return _page("edit.html", name=record.name, page={"name": record.name}, languages=languages(), making=False)
 
 
@@ -202,13 +210,12 @@ def chosen_language(wanted: str, accepted: str) -> str:
     return "en"
 
 
-@cache
+@lru_cache(maxsize=16)
 def texts_of(language: str) -> dict[str, str]:
     """What the participants' page says, in a language; English where there is none or a text is missing."""
     texts: dict[str, str] = json.loads((HERE / "texts" / "en.json").read_text(encoding="utf-8"))
-    own = HERE / "texts" / f"{language}.json"
-    if language.isalpha() and own.is_file():
-        texts |= json.loads(own.read_text(encoding="utf-8"))
+    if language in languages():
+        texts |= json.loads((HERE / "texts" / f"{language}.json").read_text(encoding="utf-8"))
     return texts
 
 

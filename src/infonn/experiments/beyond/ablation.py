@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from infonn.contracts.loop import Learner, Strategy
 from infonn.experiments.beyond import comparison as c
 from infonn.experiments.beyond import food73, mds, synthetic
+from infonn.experiments.beyond.earlier import probes_of
 from infonn.experiments.figures import lines
 from infonn.experiments.statistics import mean_level, paired_curves, paired_difference, pick
 from infonn.experiments.sweep import Claim, Experiment, Plan
-from infonn.experiments.trial import Curve, Setup
-from infonn.learners.posterior.choice import posterior
+from infonn.experiments.trial import Curve, Probe, Setup
+from infonn.learners.posterior.learner import posterior
 from infonn.plots.curves import draw_curves
 from infonn.selection.joint import info_nn_gaussian, info_nn_joint, info_nn_pairwise, info_nn_targets
 from infonn.selection.strategies import BATCH_POWER, entropy, info_nn, random
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
 DEFAULT = c.OURS
 RANDOM, ENTROPY, TARGETS = "Random", "Entropy", "Information about triplets"
 BEST, JOINT, PAIRWISE, GAUSSIAN = "Best only", "Joint", "Pairwise", "Log-determinant"
-LINEAR, FREE, HYBRID, GIVEN = "Linear metric", "Features ignored", "Hybrid", "Noise given"
-CRITERIA, RULES, LEARNERS = (RANDOM, ENTROPY, TARGETS), (BEST, JOINT, PAIRWISE, GAUSSIAN), (LINEAR, FREE, HYBRID, GIVEN)
-KINDS = {"criterion": CRITERIA, "batch rule": RULES, "learner": LEARNERS}
+FREE, GIVEN = "Features ignored", "Noise given"
+EARLIER = ("Default, 0.1.0", "Linear metric, 0.1.0", "Hybrid, 0.1.0")  # kept as they were run
+CRITERIA, RULES, LEARNERS = (RANDOM, ENTROPY, TARGETS), (BEST, JOINT, PAIRWISE, GAUSSIAN), (FREE, GIVEN)
+KINDS = {"criterion": CRITERIA, "batch rule": RULES, "learner": (*LEARNERS, *EARLIER)}
 N_TARGETS = 32  # triplets that stand for all: a quarter of the strategy's own number, and of its time
 
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
@@ -49,9 +51,9 @@ METHODS = {  # one question at a time needs no batch rule; joint batches of 30 c
 }
 
 
-def build(plan: Plan, trial: int) -> list[Setup]:
+def build(plan: Plan, trial: int) -> list[Setup | Probe]:
     """Every method on every data set: the default of that experiment with one part changed."""
-    setups = []
+    setups: list[Setup | Probe] = []
     for name, rounds in plan.settings["rounds"].items():
         own = DATA[name].EXPERIMENT.settings(plan.settings["materials"])
         settings = {**own, "methods": (DEFAULT, c.RANDOM), "shares": (synthetic.CORRUPTED,), "rounds": rounds}
@@ -59,6 +61,8 @@ def build(plan: Plan, trial: int) -> list[Setup]:
         for method in METHODS[name]:
             base = at_random if method == RANDOM else default
             setups.append(replace(_changed(base, method), method=method, settings={"data": name}))
+        if plan.settings["materials"] == "paper":
+            setups += probes_of("ablation", name, trial, plan.seed_of(trial))
     return setups
 
 
@@ -74,9 +78,7 @@ def _learner(setup: Setup, method: str) -> Learner:
     n_items, features, dims = c.items_of(setup.learner)
     if method == GIVEN:  # as in the paper: no lapses, sharpness 1
         return posterior(n_items, features, dims, sharpness=1.0, lapse=0.0)
-    if method == FREE:
-        return posterior(n_items, dims=dims)
-    return posterior(n_items, features, dims, "linear" if method == LINEAR else "hybrid")
+    return posterior(n_items, dims=dims)
 
 
 def claims(curves: Sequence[Curve]) -> list[Claim]:
@@ -147,6 +149,8 @@ EXPERIMENT = Experiment(
         "synthetic: 25 % of the answers corrupted, batches of 10; food73: batches of 30; mds: one question at a time.",
         "Noise given: sharpness 1 and no lapses, as in the paper, instead of learned. Information about triplets uses "
         f"{N_TARGETS} of them.",
+        "Learners of version 0.1.0 (a choice between two models, and a linear metric or a hybrid in its place) are "
+        "kept as they were run then.",
         "Joint batches are left out for food73: 30 questions at a time take it minutes.",
     ),
 )

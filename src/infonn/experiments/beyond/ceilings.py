@@ -12,8 +12,7 @@ from infonn.experiments.figures import lines
 from infonn.experiments.statistics import answers_ratio, pick
 from infonn.experiments.sweep import Claim, Experiment, Plan
 from infonn.experiments.trial import Curve, Setup
-from infonn.learners.posterior.choice import posterior
-from infonn.learners.posterior.learner import EmbedderName
+from infonn.learners.posterior.learner import posterior
 from infonn.plots.curves import draw_curves
 
 if TYPE_CHECKING:
@@ -51,10 +50,9 @@ def build(plan: Plan, trial: int) -> list[Setup]:
 
 
 def _with_known_noise(setup: Setup, name: str) -> Setup:
-    """The learner is told the lapse rate, and that the metric is linear where the items have features."""
+    """The learner is told the lapse rate."""
     n_items, features, dims = c.items_of(setup.learner)
-    embedder: EmbedderName = "free" if features is None else "linear"
-    return replace(setup, learner=posterior(n_items, features, dims, embedder, lapse=LAPSES[name]))
+    return replace(setup, learner=posterior(n_items, features, dims, lapse=LAPSES[name]))
 
 
 def _with_all_answers(setup: Setup, n_answers: int, n_chains: int) -> Setup:
@@ -152,8 +150,8 @@ EXPERIMENT = Experiment(
     claims=claims,
     figures=figures,
     notes=(
-        "Noise known: the learner is told the lapse rate (0; .375 where a quarter of the answers is corrupted), and "
-        "that the metric is linear where the items have features. Sharpness, scale and all else stay learned.",
+        "Noise known: the learner is told the lapse rate (0; .375 where a quarter of the answers is corrupted). "
+        "Sharpness, scale and all else stay learned.",
         "Ideal answers: the same items with no answer corrupted.",
         "All answers: the default learner, 8 chains, fitted once to all 20,000 answers of the pool.",
         "The true metric itself has accuracy 1 on the clean test answers of the synthetic data, and tau 1.",

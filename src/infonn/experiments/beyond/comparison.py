@@ -26,7 +26,7 @@ from infonn.experiments.statistics import (
 )
 from infonn.experiments.sweep import Claim
 from infonn.experiments.trial import Curve
-from infonn.learners.posterior.choice import posterior
+from infonn.learners.posterior.learner import posterior
 from infonn.selection.strategies import info_nn, random
 
 OURS, RANDOM, PUBLISHED = "Info-NN", "Random", "Info-NN as published"
@@ -53,8 +53,7 @@ def default_learner(n_items: int, features: FloatArray | None = None, dims: int 
 
 def items_of(learner: Any) -> tuple[int, FloatArray | None, int | None]:
     """What a default learner was made of: so many items, their features, the dimensions it was given."""
-    first = learner.learners[0] if hasattr(learner, "learners") else learner
-    return first.n_items, first.features, first.dims
+    return learner.n_items, learner.features, learner.dims
 
 
 # --- judging -----------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from infonn.beliefs import HIDDEN, Belief
 from infonn.contracts.loop import Learner
 from infonn.errors import DataError
 from infonn.learners.networks.network import network
-from infonn.learners.posterior.learner import LinearDraws
+from infonn.learners.posterior.draws import LinearDraws
 from infonn.maths.responses import ResponseSettings, nearest_log_probs
 from infonn.queries import Answers
 

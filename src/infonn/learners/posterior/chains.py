@@ -8,19 +8,21 @@ and however many answers there are, and the common step follows the acceptance r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator
 
 from infonn.arrays import FloatArray, IntArray
-from infonn.learners.posterior.gibbs import divided_anew
+from infonn.learners.posterior.gibbs import Directions, directions_of, settled_anew
 from infonn.maths.embedders import Choices, Layout
 from infonn.maths.kernels import chains as kernels
 
 BLOCK = 5  # moves between two tunings
 ACCEPTANCE = 0.75  # aimed at
 MASS_MEMORY = 0.7  # share of the old masses that a tuning keeps
+SWINGS, FEWEST_NATS = 4.0, 5.0  # how far behind the best a chain is caught in a valley
 N_PAIRS = 12  # distances that are watched to see whether the chains mix
 
 
@@ -29,14 +31,18 @@ class Target:
     """What the chains sample: parameters laid out by `layout`, normal beforehand; a prior_sd of 0 fixes one."""
 
     layout: Layout
-    features: FloatArray  # (items, features); no columns for a free embedding
+    features: FloatArray  # F: (items, directions); none without features
     prior_mean: FloatArray
     prior_sd: FloatArray
 
     @property
-    def shape(self) -> tuple[int, int, int, int]:
+    def shape(self) -> tuple[int, int, int]:
         layout = self.layout
-        return layout.n_items, layout.n_dims, layout.n_features, int(layout.offsets)
+        return layout.n_items, layout.n_dims, layout.n_features
+
+    @cached_property
+    def directions(self) -> Directions:
+        return directions_of(self.features)
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,8 @@ class Population:
     r_hat: float = 1.0  # largest split R-hat of the watched distances and the likelihood
     drift: float = 0.0  # change of the mean log likelihood between the halves of the moves, in its deviations
     effective: float = 1.0  # share of the chains that the last answers left effective
+    behind: FloatArray | None = None  # (chains,): nats by which each explains the answers worse than the best quarter
+    swing: float = np.inf  # nats by which the log likelihood of a chain swings about its mean
 
 
 def fresh(target: Target, n_chains: int, rng: Generator) -> Population:
@@ -99,18 +107,43 @@ def follow(
         rates.append(rate.mean())
         step = float(np.clip(step * np.exp(rates[-1] - ACCEPTANCE), 1e-6, 2.0))
         inverse_mass = 1 / (MASS_MEMORY / inverse_mass + (1 - MASS_MEMORY) * _masses(squares, target))
-        parameters = _divided_anew(parameters, target, rng)
+        parameters = settled_anew(
+            parameters,
+            target.layout,
+            target.features,
+            target.directions,
+            target.prior_mean,
+            target.prior_sd,
+            rng,
+        )
     trace = np.concatenate(traces, axis=1)
     r_hat, drift = float(split_r_hat(trace).max()), _drift(trace)
-    return Population(parameters, inverse_mass, step, float(rates[-1]), r_hat, drift, effective)
+    behind, swing = _standings(trace[:, :, 0])
+    return Population(parameters, inverse_mass, step, float(rates[-1]), r_hat, drift, effective, behind, swing)
 
 
-def _divided_anew(parameters: FloatArray, target: Target, rng: Generator) -> FloatArray:
-    """A hybrid's points divided anew between features and offsets; other embedders have nothing to divide."""
-    layout, mean, sd = target.layout, target.prior_mean, target.prior_sd
-    if not (layout.offsets and layout.n_features and sd[layout.share] > 0):
-        return parameters
-    return divided_anew(parameters, layout, target.features, mean[layout.share], sd[layout.share], rng)
+def competed(population: Population, rng: Generator) -> Population:
+    """Chains that are caught in a valley give way to copies of others, which the next moves set apart.
+
+    Caught is who explains the answers worse than the best quarter by more than the likelihood ever swings: the chance
+    to be there is next to nothing, and so is the chance to get out.
+    """
+    if population.behind is None:
+        return population
+    caught = population.behind > max(FEWEST_NATS, SWINGS * population.swing)
+    if not caught.any():
+        return population
+    parameters = population.parameters.copy()
+    parameters[caught] = parameters[rng.choice(np.flatnonzero(~caught), int(caught.sum()))]
+    return replace(population, parameters=parameters)
+
+
+def _standings(likelihoods: FloatArray) -> tuple[FloatArray, float]:
+    """How far each chain's mean over the later half of the moves is behind the best quarter's, and the swing."""
+    later = likelihoods[:, likelihoods.shape[1] // 2 :]
+    means = later.mean(axis=1)
+    swing = float(np.sqrt(later.var(axis=1).mean())) if later.shape[1] > 1 else np.inf
+    return np.quantile(means, 0.875) - means, swing
 
 
 def log_probs(parameters: FloatArray, target: Target, choices: Choices) -> FloatArray:
@@ -119,16 +152,6 @@ def log_probs(parameters: FloatArray, target: Target, choices: Choices) -> Float
         parameters, target.shape, target.features, choices.pairs, choices.stages, choices.n_options
     )
     return found
-
-
-def left_out(log_probs: FloatArray) -> float:
-    """Nats: the log probability of each answer as if the chains had seen only the others, summed over the answers.
-
-    (chains, answers) -> a number. A chain that has not seen an answer would be the likelier the less it made of it, so
-    chains are weighted by 1 / probability; what is left is the harmonic mean of the probabilities. With few chains it
-    is rather too low for a learner that can follow every answer: no reason to change to it.
-    """
-    return float((np.log(len(log_probs)) - np.logaddexp.reduce(-log_probs, axis=0)).sum())
 
 
 def resampled(parameters: FloatArray, log_weights: FloatArray, rng: Generator) -> tuple[FloatArray, float]:

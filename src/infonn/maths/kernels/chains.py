@@ -1,8 +1,8 @@
 """Hamiltonian Monte Carlo over an embedder's parameters, chains in parallel: the plain twin is `maths.embedders`.
 
 Every chain has its own counter-based stream of random numbers, so the number of threads changes nothing.
-Arrays: `parameters` (chains, parameters) laid out as `embedders.Layout` says; `shape` is (items, dims, features,
-offsets) of that layout; `features` (items, features), `pairs`, `stages`, `n_options` as in `embedders.Choices`.
+Arrays: `parameters` (chains, parameters) laid out as `embedders.Layout` says; `shape` is (items, dims, features)
+of that layout; `features` (items, features), `pairs`, `stages`, `n_options` as in `embedders.Choices`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import numpy as np
 from numba import njit, prange
 
 from infonn.arrays import FloatArray, IntArray
-from infonn.maths.kernels.logs import REORDERED, precise_exp, precise_log
+from infonn.maths.kernels.logs import REORDERED, fast_exp, fast_log
 
-FAR = 1e300  # d^2 of padding: a weight next to nothing
+FAR = np.float32(-1e30)  # log weight of padding: next to nothing
+BLOCK = 256  # answers worked on at a time
 
 # --- random numbers: splitmix64 of a counter that starts at the chain's seed ------------------------------
 
@@ -46,12 +47,10 @@ def _fill_normals(counter, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, inline="always")
-def _parts(logit_share, n_features, offsets):  # type: ignore[no-untyped-def]
+def _parts(logit_share, n_features):  # type: ignore[no-untyped-def]
     """Factors of what the features say and of the items' own offsets."""
     if n_features == 0:
         return 0.0, 1.0
-    if not offsets:
-        return 1.0, 0.0
     share = 1 / (1 + math.exp(-logit_share))
     return math.sqrt(1 - share), math.sqrt(share)
 
@@ -70,174 +69,207 @@ def _columns(features, pairs, stages, n_options):  # type: ignore[no-untyped-def
             shared = shared and pairs[row, j, 0] == pairs[row, 0, 0]
     firsts = np.empty((1 if shared else width, n), np.uint32)
     seconds, counts = np.empty((width, n), np.uint32), np.zeros(n, np.int32)
+    ranked, padded = False, False
     for row in range(n):
         for j in range(len(firsts)):
             firsts[j, row] = pairs[row, j, 0]
         for j in range(width):
             seconds[j, row] = pairs[row, j, 1 if pairs[row, j, 1] >= 0 else 0]
             counts[row] += pairs[row, j, 1] >= 0
-    ranked = False
-    for row in range(n):
         ranked = ranked or stages[row] > 1
-    return np.ascontiguousarray(features.T), firsts, seconds, counts, stages, n_options, ranked
+        padded = padded or counts[row] < width
+    guesses = (1 / n_options).astype(np.float32)
+    by_column = np.ascontiguousarray(features.T).astype(np.float32)
+    return by_column, firsts, seconds, counts, stages, guesses, ranked, padded
 
 
 @njit(cache=True)
 def _workspace(shape, columns):  # type: ignore[no-untyped-def]
-    """Points, their pulls (dims, items); differences (pairs, dims, answers); (pairs, answers); (answers,)."""
-    n_items, n_dims, _, _ = shape
-    width, n = columns[2].shape
-    points, pull = np.empty((n_dims, n_items)), np.empty((n_dims, n_items))
-    differences = np.empty((width, n_dims, n))
-    squared, logs, slopes = np.empty((width, n)), np.empty((width, n)), np.empty((width, n))
-    log_probs, by_lapse, one, two = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    """Points and their pulls (dims, items); of a block of answers: differences, (pairs, answers), (answers,)."""
+    n_items, n_dims, _ = shape
+    width = len(columns[2])
+    points, pull = np.empty((n_dims, n_items), np.float32), np.empty((n_dims, n_items), np.float32)
+    differences = np.empty((width, n_dims, BLOCK), np.float32)
+    squared, logs = np.empty((width, BLOCK), np.float32), np.empty((width, BLOCK), np.float32)
+    slopes = np.empty((width, BLOCK), np.float32)
+    log_probs, by_lapse = np.empty(BLOCK, np.float32), np.empty(BLOCK, np.float32)
+    one, two = np.empty(BLOCK, np.float32), np.empty(BLOCK, np.float32)
     return points, pull, differences, (squared, logs, slopes), (log_probs, by_lapse, one, two)
 
 
 @njit(cache=True, fastmath=REORDERED)
 def _embed(parameters, shape, features, points):  # type: ignore[no-untyped-def]
-    n_items, n_dims, n_features, offsets = shape
-    settings = n_features * n_dims + (n_items * n_dims if offsets else 0)
+    n_items, n_dims, n_features = shape
+    settings = (n_features + n_items) * n_dims
     scale = math.exp(parameters[settings + n_dims])
-    by_features, by_offset = _parts(parameters[settings + n_dims + 1], n_features, offsets)
+    by_features, by_offset = _parts(parameters[settings + n_dims + 1], n_features)
     spread = math.exp(parameters[settings + n_dims + 2])
     for d in range(n_dims):
         stretched = scale * math.exp(spread * parameters[settings + d])
+        own = np.float32(by_offset * stretched)
         for i in range(n_items):
-            points[d, i] = by_offset * stretched * parameters[(n_features + i) * n_dims + d] if offsets else 0.0
+            points[d, i] = own * np.float32(parameters[(n_features + i) * n_dims + d])
         for f in range(n_features):
-            weight = by_features * stretched * parameters[f * n_dims + d]
+            weight = np.float32(by_features * stretched * parameters[f * n_dims + d])
             for i in range(n_items):
                 points[d, i] += weight * features[f, i]
 
 
 @njit(cache=True, fastmath=REORDERED)
-def _answers(points, columns, sharpness, lapse, work):  # type: ignore[no-untyped-def]
-    """Fills `work`: differences, d^2 + 1, log weights, slopes of log P by each; log P(answer), its slope by the lapse.
+def _answers(points, columns, first, size, sharpness, lapse, work):  # type: ignore[no-untyped-def]
+    """Fills `work` for `size` answers from `first` on: differences, d^2 + 1, log weights, slopes of log P by each;
+    log P(answer), its slope by the lapse. Float32, which the caller sums up in float64.
 
-    Loops are short and run along the answers, so that the compiler vectorises each.
+    Loops are short and run along the answers, so that the compiler vectorises each; a block of them stays in the
+    processor's nearest memory.
     """
-    _, firsts, seconds, counts, stages, n_options, ranked = columns
+    _, firsts, seconds, counts, stages, guesses, ranked, padded = columns
     _, _, differences, (squared, logs, slopes), (log_probs, by_lapse, attentive, reference) = work
-    width, n = squared.shape
-    squared[:] = 1.0
+    width = len(squared)
+    sharp, lapsed, clear = np.float32(sharpness), np.float32(lapse), np.float32(1 - lapse)
+    for j in range(width):
+        for row in range(size):
+            squared[j, row] = np.float32(1)
     for d in range(len(points)):
         for j in range(width):
             if j < len(firsts):
-                for row in range(n):
-                    reference[row] = points[d, firsts[j, row]]
-            for row in range(n):
-                difference = reference[row] - points[d, seconds[j, row]]
-                differences[j, d, row] = difference
-                squared[j, row] += difference * difference
+                for row in range(size):
+                    reference[row] = points[d, firsts[j, first + row]]
+            for row in range(size):
+                differences[j, d, row] = reference[row] - points[d, seconds[j, first + row]]
+            for row in range(size):
+                squared[j, row] += differences[j, d, row] * differences[j, d, row]
     for j in range(width):
-        for row in range(n):
-            if counts[row] <= j:
-                squared[j, row] = FAR
-        for row in range(n):
-            logs[j, row] = -sharpness * precise_log(squared[j, row])
+        for row in range(size):
+            logs[j, row] = -sharp * fast_log(squared[j, row])
+        if padded:
+            for row in range(size):
+                if counts[first + row] <= j:
+                    logs[j, row] = FAR
     if ranked:
-        _ranked(work, counts, stages)
+        _ranked(work, counts, stages, first, size)
     else:
-        _nearest(work)
+        _nearest(work, size)
     if lapse == 0.0:
-        by_lapse[:] = 0.0
+        for row in range(size):
+            by_lapse[row] = np.float32(0)
         return
-    for row in range(n):
-        log_probs[row] = precise_exp(log_probs[row])
-    for row in range(n):
-        clear, guess = log_probs[row], 1 / n_options[row]
-        mixed = (1 - lapse) * clear + lapse * guess
+    for row in range(size):
+        log_probs[row] = clear * fast_exp(log_probs[row])
+    for row in range(size):
+        chance, guess = log_probs[row], guesses[first + row]
+        mixed = chance + lapsed * guess
         log_probs[row] = mixed
-        attentive[row] = (1 - lapse) * clear / mixed  # how likely this answer was no lapse
-        by_lapse[row] = lapse * ((1 - lapse) * guess / mixed - attentive[row])
-    for row in range(n):
-        log_probs[row] = precise_log(log_probs[row])
+        attentive[row] = chance / mixed  # how likely this answer was no lapse
+        by_lapse[row] = lapsed * (clear * guess / mixed - attentive[row])
+    for row in range(size):
+        log_probs[row] = fast_log(log_probs[row])
     for j in range(width):
-        for row in range(n):
+        for row in range(size):
             slopes[j, row] *= attentive[row]
 
 
 @njit(cache=True, fastmath=REORDERED)
-def _nearest(work):  # type: ignore[no-untyped-def]
+def _nearest(work, size):  # type: ignore[no-untyped-def]
     """log P(the first pair is chosen) without lapses, and its slopes."""
     _, _, _, (_, logs, slopes), (log_probs, _, largest, totals) = work
-    width, n = logs.shape
-    for row in range(n):
+    width = len(logs)
+    for row in range(size):
         largest[row] = logs[0, row]
-        totals[row] = 0.0
+        totals[row] = np.float32(0)
     for j in range(1, width):
-        for row in range(n):
+        for row in range(size):
             largest[row] = max(largest[row], logs[j, row])
     for j in range(width):
-        for row in range(n):
-            weight = precise_exp(logs[j, row] - largest[row])
+        for row in range(size):
+            weight = fast_exp(logs[j, row] - largest[row])
             slopes[j, row] = weight
             totals[row] += weight
-    for row in range(n):
-        log_probs[row] = logs[0, row] - largest[row] - precise_log(totals[row])
-        totals[row] = 1 / totals[row]
-    for j in range(width):
-        for row in range(n):
-            slopes[j, row] = (1.0 if j == 0 else 0.0) - slopes[j, row] * totals[row]
+    for row in range(size):
+        log_probs[row] = logs[0, row] - largest[row] - fast_log(totals[row])
+        totals[row] = np.float32(1) / totals[row]
+    for row in range(size):
+        slopes[0, row] = np.float32(1) - slopes[0, row] * totals[row]
+    for j in range(1, width):
+        for row in range(size):
+            slopes[j, row] = -slopes[j, row] * totals[row]
 
 
 @njit(cache=True, fastmath=REORDERED)
-def _ranked(work, counts, stages):  # type: ignore[no-untyped-def]
+def _ranked(work, counts, stages, first, size):  # type: ignore[no-untyped-def]
     """log P(the pairs in this order, for as many stages) without lapses, and its slopes."""
     _, _, _, (_, logs, slopes), (log_probs, _, _, _) = work
-    slopes[:] = 0.0
-    for row in range(len(counts)):
-        log_probs[row] = 0.0
-        for stage in range(stages[row]):
+    slopes[:] = np.float32(0)
+    for row in range(size):
+        total_log, count = 0.0, counts[first + row]
+        for stage in range(stages[first + row]):
             largest = logs[stage, row]
-            for j in range(stage + 1, counts[row]):
+            for j in range(stage + 1, count):
                 largest = max(largest, logs[j, row])
             total = 0.0
-            for j in range(stage, counts[row]):
+            for j in range(stage, count):
                 total += math.exp(logs[j, row] - largest)
-            for j in range(stage, counts[row]):
+            for j in range(stage, count):
                 slopes[j, row] -= math.exp(logs[j, row] - largest) / total
-            slopes[stage, row] += 1.0
-            log_probs[row] += logs[stage, row] - largest - math.log(total)
+            slopes[stage, row] += np.float32(1)
+            total_log += logs[stage, row] - largest - math.log(total)
+        log_probs[row] = total_log
+
+
+@njit(cache=True, fastmath=REORDERED)
+def _likelihood(sharpness, lapse, columns, work):  # type: ignore[no-untyped-def]
+    """(log likelihood, its slopes by log sharpness and by the lapse rate's logit) of work's points; fills its pulls."""
+    firsts, seconds = columns[1], columns[2]
+    points, pull, differences, (squared, logs, slopes), (log_probs, lapse_slopes, _, force) = work
+    likelihood = by_sharpness = by_lapse = 0.0
+    width, n = seconds.shape
+    n_dims = len(points)
+    factor = np.float32(-2 * sharpness)
+    pull[:] = np.float32(0)
+    for first in range(0, n, BLOCK):
+        size = min(BLOCK, n - first)
+        _answers(points, columns, first, size, sharpness, lapse, work)
+        logs_sum = lapse_sum = np.float32(0)
+        for row in range(size):
+            logs_sum += log_probs[row]
+            lapse_sum += lapse_slopes[row]
+        likelihood += logs_sum
+        by_lapse += lapse_sum
+        for j in range(width):
+            sharp_sum = np.float32(0)
+            for row in range(size):
+                sharp_sum += slopes[j, row] * logs[j, row]
+                slopes[j, row] *= factor / squared[j, row]
+            by_sharpness += sharp_sum
+        for d in range(n_dims):
+            for j in range(width):
+                if j < len(firsts):
+                    for row in range(size):
+                        force[row] = np.float32(0)
+                for row in range(size):
+                    differences[j, d, row] *= slopes[j, row]
+                    force[row] += differences[j, d, row]
+                for row in range(size):
+                    pull[d, seconds[j, first + row]] -= differences[j, d, row]
+                if j + 1 < len(firsts) or j + 1 == width:
+                    for row in range(size):
+                        pull[d, firsts[min(j, len(firsts) - 1), first + row]] += force[row]
+    return likelihood, by_sharpness, by_lapse
 
 
 @njit(cache=True, fastmath=REORDERED)
 def _density(parameters, gradient, shape, columns, mean, sd, work):  # type: ignore[no-untyped-def]
     """(log posterior, log likelihood) and the gradient of the former; sd 0 fixes a parameter."""
-    n_items, n_dims, n_features, offsets = shape
-    features, firsts, seconds = columns[0], columns[1], columns[2]
-    points, pull, differences, (squared, logs, slopes), (log_probs, lapse_slopes, _, force) = work
-    settings = n_features * n_dims + (n_items * n_dims if offsets else 0)
+    n_items, n_dims, n_features = shape
+    features, points, pull = columns[0], work[0], work[1]
+    settings = (n_features + n_items) * n_dims
     sharpness = math.exp(parameters[settings + n_dims + 3])
     lapse = 1 / (1 + math.exp(-parameters[settings + n_dims + 4]))
     _embed(parameters, shape, features, points)
-    _answers(points, columns, sharpness, lapse, work)
-    likelihood = by_sharpness = by_lapse = 0.0
-    width, n = squared.shape
-    for row in range(n):
-        likelihood += log_probs[row]
-        by_lapse += lapse_slopes[row]
-    for j in range(width):
-        for row in range(n):
-            by_sharpness += slopes[j, row] * logs[j, row]
-            slopes[j, row] *= -2 * sharpness / squared[j, row]
-    pull[:] = 0.0
-    for d in range(n_dims):
-        for j in range(width):
-            if j < len(firsts):
-                force[:] = 0.0
-            for row in range(n):
-                differences[j, d, row] *= slopes[j, row]
-                force[row] += differences[j, d, row]
-            for row in range(n):
-                pull[d, seconds[j, row]] -= differences[j, d, row]
-            if j + 1 < len(firsts) or j + 1 == width:
-                for row in range(n):
-                    pull[d, firsts[min(j, len(firsts) - 1), row]] += force[row]
+    likelihood, by_sharpness, by_lapse = _likelihood(sharpness, lapse, columns, work)
     gradient[:] = 0.0
     scale = math.exp(parameters[settings + n_dims])
-    by_features, by_offset = _parts(parameters[settings + n_dims + 1], n_features, offsets)
+    by_features, by_offset = _parts(parameters[settings + n_dims + 1], n_features)
     spread = math.exp(parameters[settings + n_dims + 2])
     for d in range(n_dims):
         stretched = scale * math.exp(spread * parameters[settings + d])
@@ -245,15 +277,14 @@ def _density(parameters, gradient, shape, columns, mean, sd, work):  # type: ign
         for i in range(n_items):
             by_stretch += pull[d, i] * points[d, i]
         for f in range(n_features):
-            total = 0.0
+            total = np.float32(0)
             for i in range(n_items):
                 total += pull[d, i] * features[f, i]
             gradient[f * n_dims + d] = total * stretched * by_features
-        if offsets:
-            for i in range(n_items):
-                place = (n_features + i) * n_dims + d
-                gradient[place] = pull[d, i] * stretched * by_offset
-                by_share += gradient[place] * parameters[place]
+        for i in range(n_items):
+            place = (n_features + i) * n_dims + d
+            gradient[place] = pull[d, i] * stretched * by_offset
+            by_share += gradient[place] * parameters[place]
         gradient[settings + d] = by_stretch * spread
         gradient[settings + n_dims] += by_stretch
         gradient[settings + n_dims + 2] += by_stretch * spread * parameters[settings + d]
@@ -275,7 +306,7 @@ def _density(parameters, gradient, shape, columns, mean, sd, work):  # type: ign
 @njit(cache=True)
 def density(
     parameters: FloatArray,
-    shape: tuple[int, int, int, int],
+    shape: tuple[int, int, int],
     features: FloatArray,
     pairs: IntArray,
     stages: IntArray,
@@ -293,7 +324,7 @@ def density(
 @njit(parallel=True, cache=True)
 def answer_log_probs(
     parameters: FloatArray,
-    shape: tuple[int, int, int, int],
+    shape: tuple[int, int, int],
     features: FloatArray,
     pairs: IntArray,
     stages: IntArray,
@@ -307,8 +338,11 @@ def answer_log_probs(
         work = _workspace(shape, columns)
         _embed(parameters[chain], shape, columns[0], work[0])
         lapse = 1 / (1 + math.exp(-parameters[chain, -1]))
-        _answers(work[0], columns, math.exp(parameters[chain, -2]), lapse, work)
-        out[chain] = work[4][0]
+        for first in range(0, len(pairs), BLOCK):
+            size = min(BLOCK, len(pairs) - first)
+            _answers(work[0], columns, first, size, math.exp(parameters[chain, -2]), lapse, work)
+            for row in range(size):
+                out[chain, first + row] = work[4][0][row]
     return out
 
 
@@ -319,7 +353,7 @@ def answer_log_probs(
 def move(
     parameters: FloatArray,
     seeds: IntArray,
-    shape: tuple[int, int, int, int],
+    shape: tuple[int, int, int],
     features: FloatArray,
     pairs: IntArray,
     stages: IntArray,

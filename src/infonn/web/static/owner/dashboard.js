@@ -8,6 +8,7 @@ import { ItemMap } from "./map.js";
 import { LABEL_EXPORTS, showLabels } from "./labels.js";
 import { People, ago } from "./people.js";
 import { steer } from "./steering.js";
+import { drawTrust } from "./trust.js";
 
 const EVERY_MS = 2000;
 const FEWEST = 10; // hold-out answers from which on a point is drawn
@@ -28,7 +29,7 @@ async function look() {
   const status = await call("GET", `${base}/status`);
   const answers = JSON.stringify([status.answers, status.skipped, status.undone, status.people]);
   const work = [];
-  if (status.model_at !== seen.model) work.push(drawCurve(status), drawMap(status));
+  if (status.model_at !== seen.model) work.push(drawCurve(status), drawMap(status), drawTrust(base));
   if (answers !== seen.answers || status.model_at !== seen.model) work.push(people.update(), labels && showLabels(name));
   await Promise.all(work);
   seen = { model: status.model_at, answers };
@@ -94,7 +95,7 @@ function tiles(status) {
   const last = points.findLast(isTelling);
   const all = [
     tile("Answers", status.answers.train.toLocaleString(), `of ${status.goal.toLocaleString()}; ${status.answers.hold_out} hold-out, ${status.skipped + status.cannot_tell} skipped`),
-    tile("Accuracy", last ? percent(last.accuracy) : "–", last ? `${percent(last.low)} to ${percent(last.high)}` : `from ${FEWEST} hold-out answers on; ${status.answers.hold_out} so far`),
+    tile("Accuracy", last ? percent(last.accuracy) : "–", last ? `95\u00a0% interval ${(100 * last.low).toFixed(0)} to ${percent(last.high)}` : status.answers.hold_out < FEWEST ? `needs ${FEWEST} hold-out answers; ${status.answers.hold_out} so far` : "comes with the next fit"),
     tile("Answers a minute", status.answers_last_minute, "in the last minute"),
     tile("People at work", status.people_at_work, `${status.people} in all`),
     tile("Questions ready", status.queue, `${status.leased} on people’s screens`, status.queue === 0 && status.people_at_work > 0),
@@ -121,6 +122,7 @@ async function describe() {
   const one = await call("GET", base);
   $("#link").textContent = one.link;
   $("#go-preview").href = `${base}/preview`;
+  $("#go-report").href = `${base}/report`;
   $("#go-answer").href = `/s/${one.key}?participant=owner`;
   $("#ended").hidden = !one.archived;
   $("#archive").textContent = one.archived ? "Open it again" : "End the study";
@@ -146,9 +148,10 @@ $("#delete").addEventListener("submit", async (event) => {
 function exports() {
   const paths = [...Object.entries(formats).map(([format, title]) => [title, `export?format=${format}`]), ...(labels ? LABEL_EXPORTS : [])];
   const links = paths.map(([title, path]) => h("a", { class: "button", href: `/api${base}/${path}`, download: "" }, title));
+  const persons = h("a", { class: "button", href: `/api${base}/people/export`, download: "" }, "People (CSV)");
   const places = h("button", { type: "button", onclick: saveEmbedding }, "Embedding (CSV)");
   const all = h("a", { class: "button main", href: `/api${base}/bundle`, download: "" }, "Everything");
-  $("#exports").replaceChildren(...links, places, all);
+  $("#exports").replaceChildren(...links, persons, places, all);
 }
 
 function saveEmbedding() {

@@ -2,7 +2,7 @@
 
 import { h, pageData } from "../shared/dom.js";
 
-const CONFIG = { displayModeBar: false, scrollZoom: true, doubleClick: false, showTips: false };
+const CONFIG = { displayModeBar: false, doubleClick: false, showTips: false };
 const SAVED = { width: 1000, height: 700 };
 
 /** The script is large: it comes beside everything else, and the browser keeps it. */
@@ -27,7 +27,16 @@ export class Figure {
     return this.draw();
   }
 
-  async draw() {
+  /** At most once a frame, however many ask for it. */
+  draw() {
+    this.drawing ??= new Promise((turn) => requestAnimationFrame(turn)).then(() => {
+      this.drawing = null;
+      return this.drawNow();
+    });
+    return this.drawing;
+  }
+
+  async drawNow() {
     if (!this.describe) return;
     const Plotly = await plotly;
     const { data, layout } = this.dressed(this.size);

@@ -1,13 +1,15 @@
 // The map of the items: names or thumbnails where the answers place them, to be zoomed, dragged and asked.
 
 import { $ } from "../shared/dom.js";
-import { Figure, faint } from "./figures.js";
+import { Figure } from "./figures.js";
 
 const MARGIN = 46; // pixels around the outermost items
 const NEIGHBOURS = 4;
 const THUMB = 38;
 const MOST_THUMBS = 150;
+const MOST_HALOS = 300; // items beyond that show how uncertain they are when they are asked about
 const NEAR = 24; // pixels from an item at which it is meant
+const SETTLED_MS = 120; // after the last turn of the wheel, names and images are dealt anew
 const [FARTHEST, CLOSEST] = [0.6, 40];
 const HELP = "Point at an item to see what is nearest to it. Scroll to zoom, drag to move.";
 const EMPTY = { text: "The first fit draws the map.", x: 0.5, y: 0.5, xref: "paper", yref: "paper", showarrow: false };
@@ -26,6 +28,7 @@ export class ItemMap {
     this.items = items;
     if (this.picked >= items.length) this.picked = null;
     await this.figure.draw();
+    this.highlight();
     this.say();
   }
 
@@ -33,6 +36,7 @@ export class ItemMap {
 
   describe(colours, size) {
     const view = this.look(size);
+    if (size.width === this.figure.size.width) this.drawn = view; // a saved file has a size of its own
     const hidden = { visible: false, fixedrange: false };
     const layout = {
       margin: { l: 0, r: 0, t: 0, b: 0 },
@@ -45,27 +49,24 @@ export class ItemMap {
     };
     if (!this.items.length) return { data: [], layout: { ...layout, annotations: [EMPTY] } };
     const places = this.points.map(view.at);
-    const near = this.picked === null ? [] : this.nearest(this.picked);
-    const first = this.picked === null ? [] : [this.picked, ...near];
-    const thumbs = this.thumbs(places, size, first);
-    const names = this.names(places, size, first);
-    const strong = (i) => this.picked === null || first.includes(i);
+    const thumbs = this.thumbs(places, size);
+    const names = this.names(places, size);
+    const halos = this.items.length <= MOST_HALOS ? this.items.map(({ spread }) => haloOf(spread, view.unit)) : [];
     const [x, y] = [this.points.map((p) => p[0]), this.points.map((p) => p[1])];
     const quiet = { hoverinfo: "skip", showlegend: false };
     const data = [
-      { ...quiet, x, y, mode: "markers", opacity: 0.14, marker: { color: colours.accent, line: { width: 0 }, size: this.items.map(({ spread }) => Math.min(400, 2 * (spread ?? 0) * view.unit)) } },
-      { ...quiet, x: near.flatMap((j) => [x[this.picked], x[j], null]), y: near.flatMap((j) => [y[this.picked], y[j], null]), mode: "lines", line: { color: colours.bar, width: 2 } },
+      ...(halos.length ? [{ ...quiet, x, y, mode: "markers", opacity: 0.14, marker: { color: colours.accent, line: { width: 0 }, size: halos } }] : []),
       {
         ...quiet, x, y, mode: "markers+text",
-        marker: { color: colours.accent, size: this.items.map((_, i) => (thumbs.has(i) ? 0 : 8)), opacity: this.items.map((_, i) => (strong(i) ? 1 : 0.3)), line: { width: 0 } },
+        marker: { color: colours.accent, size: this.items.map((_, i) => (thumbs.has(i) ? 0 : 8)), line: { width: 0 } },
         text: names.map(({ text }) => text),
         textposition: names.map(({ left }) => (left ? "middle left" : "middle right")),
-        textfont: { size: 12, color: names.map((_, i) => (strong(i) ? colours.ink : faint(colours.ink, 0.35))) },
+        textfont: { size: 12, color: colours.ink },
         cliponaxis: true,
       },
     ];
     const side = THUMB / view.unit;
-    const images = [...thumbs].map((i) => ({ source: this.items[i].image, x: x[i], y: y[i], xref: "x", yref: "y", sizex: side, sizey: side, xanchor: "center", yanchor: "middle", opacity: strong(i) ? 1 : 0.3 }));
+    const images = [...thumbs].map((i) => ({ source: this.items[i].image, x: x[i], y: y[i], xref: "x", yref: "y", sizex: side, sizey: side, xanchor: "center", yanchor: "middle" }));
     return { data, layout: { ...layout, images } };
   }
 
@@ -84,36 +85,63 @@ export class ItemMap {
     };
   }
 
-  /** Items shown by their image: those with room for it, and what is asked about. */
-  thumbs(places, { width, height }, first) {
+  /** Items shown by their image: those with room for it. */
+  thumbs(places, { width, height }) {
     const chosen = new Set();
     const free = new Boxes();
-    for (const i of inTurn(first, this.items.length)) {
+    for (const i of this.items.keys()) {
       const [x, y] = places[i];
       const inside = x > 0 && x < width && y > 0 && y < height;
       if (!this.items[i].image || !inside || chosen.size >= MOST_THUMBS) continue;
       const half = THUMB * 0.4;
-      if (free.take([x - half, y - half, x + half, y + half]) || first.includes(i)) chosen.add(i);
+      if (free.take([x - half, y - half, x + half, y + half])) chosen.add(i);
     }
     return chosen;
   }
 
-  /** Names that would lie on another one wait for more zoom; what is asked about comes first. Images need no names until then. */
-  names(places, { width, height }, first) {
+  /** Names that would lie on another one wait for more zoom; images need none until they are asked about. */
+  names(places, { width, height }) {
     const free = new Boxes();
     const names = this.items.map(() => ({ text: "", left: false }));
-    for (const i of inTurn(first, this.items.length)) {
-      const asked = first.includes(i);
+    for (const i of this.items.keys()) {
       const [x, y] = places[i];
-      if ((this.items[i].image && !asked) || x < 0 || x > width || y < 0 || y > height) continue;
+      if (this.items[i].image || x < 0 || x > width || y < 0 || y > height) continue;
       const text = short(this.items[i].name);
-      const gap = this.items[i].image ? THUMB / 2 : 5;
-      const wide = text.length * 6.7 + gap;
+      const wide = text.length * 6.7 + 5;
       const left = x + wide + 4 > width;
       const box = left ? [x - wide, y - 8, x - 4, y + 8] : [x + 4, y - 8, x + wide, y + 8];
-      if (free.take(box) || asked) names[i] = { text: this.items[i].image ? `${left ? "" : "\u2003\u2002"}${text}${left ? "\u2003\u2002" : ""}` : text, left };
+      if (free.take(box)) names[i] = { text, left };
     }
     return names;
+  }
+
+  /** What is asked about, with its nearest, above a veil over all else: the map itself need not be drawn again. */
+  highlight() {
+    this.above ??= this.place.appendChild(svg("svg", { class: "above", "aria-hidden": "true" }));
+    if (this.picked === null) return this.above.replaceChildren();
+    const size = this.figure.size;
+    const view = this.look(size);
+    const first = [this.picked, ...this.nearest(this.picked)];
+    const places = first.map((i) => view.at(this.points[i]));
+    const [x0, y0] = places[0];
+    const { spread } = this.items[this.picked];
+    this.above.replaceChildren(
+      svg("rect", { class: "veil", width: "100%", height: "100%" }),
+      svg("circle", { class: "halo", cx: x0, cy: y0, r: haloOf(spread, view.unit) / 2 }),
+      ...places.slice(1).map(([x, y]) => svg("line", { x1: x0, y1: y0, x2: x, y2: y })),
+      ...first.toReversed().flatMap((i, turn) => this.item(i, places[first.length - 1 - turn], size)),
+    );
+  }
+
+  /** One item of those asked about: its image or dot, and its name. */
+  item(i, [x, y], { width }) {
+    const { image, name } = this.items[i];
+    const gap = image ? THUMB / 2 + 4 : 8;
+    const left = x + gap + short(name).length * 6.7 > width;
+    const shape = image ? svg("image", { href: image, x: x - THUMB / 2, y: y - THUMB / 2, width: THUMB, height: THUMB }) : svg("circle", { cx: x, cy: y, r: 4 });
+    const text = svg("text", { x: left ? x - gap : x + gap, y: y + 4, "text-anchor": left ? "end" : "start" });
+    text.textContent = short(name);
+    return [shape, text];
   }
 
   /** By all coordinates, not only the two that are drawn. */
@@ -128,7 +156,7 @@ export class ItemMap {
   pick(i) {
     if (this.picked === i) return;
     this.picked = i;
-    this.figure.draw();
+    this.highlight();
     this.say();
   }
 
@@ -139,15 +167,37 @@ export class ItemMap {
     this.caption.textContent = `${name}: nearest are ${this.nearest(this.picked).map((j) => this.items[j].name).join(", ")}.${sure}`;
   }
 
-  zoomBy(factor) {
-    this.middle = this.look(this.figure.size).middle;
+  /** Zoom around a place on the screen, by default the middle. What is drawn is stretched at once, and drawn anew when it has settled. */
+  zoomBy(factor, at = null) {
+    const { width, height } = this.figure.size;
+    const [x, y] = at ?? [width / 2, height / 2];
+    const before = this.look({ width, height });
     this.zoom = clamped(this.zoom * factor);
-    this.figure.draw();
+    const unit = before.whole * this.zoom;
+    const shift = 1 / before.unit - 1 / unit; // what is under (x, y) stays there
+    this.middle = [before.middle[0] + (x - width / 2) * shift, before.middle[1] - (y - height / 2) * shift];
+    this.stretch();
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => this.settle(), SETTLED_MS);
+  }
+
+  stretch() {
+    const { unit, middle } = this.look(this.figure.size);
+    const [dx, dy] = [(this.drawn.middle[0] - middle[0]) * unit, (middle[1] - this.drawn.middle[1]) * unit];
+    const same = unit === this.drawn.unit && !dx && !dy;
+    const container = $(".plot-container", this.place);
+    container.style.transform = same ? "" : `translate(${dx}px, ${dy}px) scale(${unit / this.drawn.unit})`;
+    this.highlight();
+  }
+
+  async settle() {
+    await this.figure.draw();
+    this.stretch();
   }
 
   all() {
     Object.assign(this, { zoom: 1, middle: null, picked: null });
-    this.figure.draw();
+    this.settle();
     this.say();
   }
 
@@ -158,8 +208,10 @@ export class ItemMap {
       const { width } = this.figure.size;
       this.zoom = clamped(width / (right - left) / this.look(this.figure.size).whole);
       this.middle = [(left + right) / 2, (low + high) / 2];
-      this.figure.draw();
+      this.settle();
     });
+    this.place.addEventListener("wheel", (event) => (event.preventDefault(), this.zoomBy(Math.exp(-turned(event) / 500), this.spot(event))), { passive: false });
+    this.place.on("plotly_relayouting", () => this.pick(null));
     this.place.addEventListener("pointermove", (event) => event.buttons || this.pick(this.under(event)));
     this.place.addEventListener("pointerup", (event) => this.pick(this.under(event)));
     this.place.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && this.pick(null));
@@ -169,10 +221,15 @@ export class ItemMap {
     $("#zoom-all").addEventListener("click", () => this.all());
   }
 
+  /** Where on the map the pointer is, in pixels. */
+  spot(event) {
+    const box = this.place.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+
   /** The item under the pointer. */
   under(event) {
-    const box = this.place.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const [x, y] = this.spot(event);
     const { at } = this.look(this.figure.size);
     let best = [NEAR, null];
     this.points.forEach((point, i) => {
@@ -194,6 +251,12 @@ export class ItemMap {
     else return;
     event.preventDefault();
   }
+}
+
+function svg(name, properties) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(properties)) element.setAttribute(key, value);
+  return element;
 }
 
 /** Rectangles that do not lie on each other. */
@@ -227,6 +290,9 @@ function turnedLike(points, before) {
   });
 }
 
+/** How far a wheel was turned, in pixels; some tell lines. */
+const turned = ({ deltaY, deltaMode }) => deltaY * (deltaMode === 1 ? 16 : 1);
 const clamped = (zoom) => Math.max(FARTHEST, Math.min(CLOSEST, zoom));
-const inTurn = (first, n) => [...new Set([...first, ...Array(n).keys()])];
+/** The diameter in pixels. */
+const haloOf = (spread, unit) => Math.min(400, 2 * (spread ?? 0) * unit);
 const short = (name) => (name.length > 26 ? `${name.slice(0, 25)}…` : name);

@@ -59,7 +59,18 @@ export class People {
     const box = h("input", { type: "checkbox", "data-person": person.respondent, "aria-label": `${COLUMNS[0][3](person)} in the model` });
     box.checked = !person.excluded;
     box.addEventListener("change", () => this.exclude(person, !box.checked));
-    return h("tr", { class: person.excluded ? "excluded" : null }, cells, h("td", {}, h("label", { class: "switch" }, box)), h("td", {}, this.deleteButton(person)));
+    const switched = h("td", {}, h("label", { class: "switch" }, box), person.excluded ? h("div", {}, this.reason(person)) : null);
+    return h("tr", { class: person.excluded ? "excluded" : null }, cells, switched, h("td", {}, this.deleteButton(person)));
+  }
+
+  /** Why somebody is left out: for the owner, the export and the report. */
+  reason(person) {
+    const field = h("input", { class: "why", placeholder: "why?", maxlength: 500, "aria-label": `Why ${COLUMNS[0][3](person)} is left out`, value: person.excluded_why });
+    field.addEventListener("change", async () => {
+      await call("PUT", `${study(this.name)}/people/${encodeURIComponent(person.respondent)}`, { excluded: true, why: field.value }).catch((problem) => notice(problem.message));
+      person.excluded_why = field.value;
+    });
+    return field;
   }
 
   deleteButton(person) {
