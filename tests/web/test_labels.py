@@ -96,8 +96,10 @@ def test_who_confuses_what_is_told(labelled) -> None:
     careful, _, careless = sorted(found["people"], key=lambda person: -person["agreeing"] / max(1, person["shared"]))
     assert careful["agreeing"] == careful["shared"]
     assert careless["agreeing"] == 0
-    assert np.array(careless["confusion"])[0][1] > 0.5  # calls low ones high
-    assert np.array(careful["confusion"])[0][0] > 0.5
+    confused, right = (np.array(person["confusion"]) for person in (careless, careful))
+    assert max(confused[0, 1], confused[1, 0]) > 0.5  # calls low ones high, and high ones low
+    assert right[0, 0] > right[0, 1]
+    assert right[1, 1] > right[1, 0]
 
 
 def test_what_comes_out_of_a_served_study(labelled) -> None:

@@ -11,7 +11,7 @@ from infonn.experiments.statistics import value_at
 from infonn.experiments.trial import Curve
 
 BEGIN, END = "<!-- label panel: written by `infonn report` -->", "<!-- end of the label panel -->"
-SHOWN = (("random", "random", 10), ("info_nn", "random", 10), ("margin", "random", 10), panel.DEFAULT)
+SHOWN = (("random", "random", 10), ("badge", "typicality", 10), ("margin", "typicality", 10), panel.DEFAULT)
 NAMES = {panel.DEFAULT: "default"}
 
 
@@ -44,12 +44,13 @@ def summary(curves: Sequence[Curve]) -> str:
         sentences.append(f"surely no more than {limit} below {other} in {held} of {len(own)} comparisons")
     return (
         f"Accuracy on test items of {n_sets} sets, mean over trials {trials[0]} to {trials[-1]}, which had no part in "
-        f"choosing the default. At 20 to 200 labels the default is {' and '.join(sentences)}."
+        f"choosing the default; all but random labels begin with 20 typical items. At 20 to 200 labels the default is "
+        f"{' and '.join(sentences)}."
     )
 
 
 def counts_table(curves: Sequence[Curve]) -> str:
-    """Mean accuracy at 40, 60 and 100 labels; where a method was not judged, over the trials it has."""
+    """Mean accuracy at 40, 60 and 100 labels over the judging trials."""
     counts = (40, 60, 100)
     runs = [run for run in SHOWN if any(panel.of_run(curves, name, run) for name in panel.sets_of(curves))]
     head = " | ".join(f"{NAMES.get(run, run[0])}, {n}" for n in counts for run in runs)
@@ -58,7 +59,7 @@ def counts_table(curves: Sequence[Curve]) -> str:
         cells = []
         for n in counts:
             for run in runs:
-                own = panel.of_run(curves, name, run, panel.JUDGING) or panel.of_run(curves, name, run)
+                own = panel.of_run(curves, name, run, panel.JUDGING)
                 values = [value_at(curve, panel.ACCURACY, n) for curve in own]
                 known = [value for value in values if not np.isnan(value)]
                 cells.append(f"{np.mean(known):.3f}".lstrip("0") if known else "")

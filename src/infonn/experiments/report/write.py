@@ -44,7 +44,9 @@ def label_pages(results_folder: Path, docs: Path) -> dict[Path, str]:
     places = {docs / "label.md": True, docs.parent / "README.md": False}
     curves = results["label-panel"].curves
     found = {place: whole for place, whole in places.items() if place.exists()}
-    return {place: with_tables(place.read_text(), whole, curves, evidence) for place, whole in found.items()}
+    return {
+        place: with_tables(place.read_text(encoding="utf-8"), whole, curves, evidence) for place, whole in found.items()
+    }
 
 
 def write_report(
