@@ -427,8 +427,8 @@ def _say_accuracy(console: Any, study: Study, fitted: LabelFit) -> None:
         console.print("All labels are of one class: nothing is predicted before two classes have one.")
         return
     console.print(str(fitted.accuracy), markup=False)
+    from infonn.findings import gain_sentences
     from infonn.live.label_fits import label_forecast
-    from infonn.live.outlook import gain_sentences
 
     ahead = label_forecast(study, fitted)
     if ahead is not None:
