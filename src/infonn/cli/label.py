@@ -180,8 +180,8 @@ class _Job:
             self.study: Study = start_study(spec, read, storage, load_if_exists=True)
         except BaseException:
             if not exists:
-                storage.close()
-                self._database.unlink(missing_ok=True)
+                for ending in ("", "-wal", "-shm"):
+                    self._database.with_name(self._database.name + ending).unlink(missing_ok=True)
             raise
         self.storage = storage
 

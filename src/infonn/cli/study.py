@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from infonn.contracts.storage import LiveStorage
-    from infonn.records import StudyRecord
+    from infonn.records import ItemFile, StudyRecord
 
 study_app = typer.Typer(no_args_is_help=True, help="Create, look at, export and import studies that people answer.")
 storage_app = typer.Typer(no_args_is_help=True, help="Upgrade, back up or restore a storage; its secret and its log.")
@@ -128,8 +128,9 @@ def create(
         spec.setdefault("queries", {})["classes"] = [label.strip() for label in classes.split(",")]
     if model is not None:
         spec["learner"] = {"name": "own_model", "model": model}
+    files: list[ItemFile] = []
     if pictures is not None:
-        read, files = items_in_place(pictures, items, features), []
+        read = items_in_place(pictures, items, features)
         spec["items"] = {"pictures": str(pictures.resolve())}
         if features is not None and features.suffix.lower() == ".npy":
             spec["items"]["mapped"] = str(features.resolve())

@@ -114,8 +114,8 @@ def exported_labels(
     if fitted is not None:
         data, ending = model_file(fitted)
     elif model is not None and "coefficients" in model:
-        weights = (np.asarray(model[part]) for part in ("coefficients", "intercept"))
-        data, ending = linear_model(*weights, classes), ".skops"
+        coefficients, intercept = (np.asarray(model[part]) for part in ("coefficients", "intercept"))
+        data, ending = linear_model(coefficients, intercept, classes), ".skops"
     else:
         raise StudyError(
             f'Learner "{spec["learner"]["name"]}" is written from the shell alone: infonn study export -f model.'
