@@ -425,8 +425,11 @@ def people(record: Stored, token: Shown, server: ServerOf) -> list[PersonOut]:
     storage = server.storage
     everything = storage.answers(record.name, None, everything=True)
     details = storage.details(record.name) if token.role == "owner" else {}
-    why = {person: str(act.details.get("why", "")) for person, act in exclusions(storage, record.name).items()}
-    return people_table(storage.respondents(record.name), everything, details, losses, why)
+    respondents, why = storage.respondents(record.name), {}
+    if any(person.excluded for person in respondents):
+        acts = exclusions(storage, record.name)
+        why = {person: str(act.details.get("why", "")) for person, act in acts.items()}
+    return people_table(respondents, everything, details, losses, why)
 
 
 @router.put("/studies/{name}/people/{respondent}", dependencies=[Owner])
