@@ -85,7 +85,7 @@ def test_a_network_places_new_items_and_mds_says_that_it_cannot(data):
     network = Embedding("network", features=features, settings=NETWORK, random_state=0).fit(queries, responses)
     np.testing.assert_allclose(network.transform(features), network.embedding_, atol=1e-5)
     mds = Embedding("mds", random_state=0).fit(queries, responses)
-    with pytest.raises(DataError, match=r'"mds" places only items it was asked about.*learner="network"'):
+    with pytest.raises(DataError, match=r'"mds" places only items.*learner="posterior" or "network"'):
         mds.transform(features)
     with pytest.raises(DataError, match="numbered 0 to 11; 3 to 12 were given"):
         mds.transform(np.array([3, 12]))
