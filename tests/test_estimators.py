@@ -37,7 +37,7 @@ def data(rng):
         estimator_checks.check_valid_tag_types,
     ],
 )
-@pytest.mark.parametrize("learner", ["mds", "network"])
+@pytest.mark.parametrize("learner", ["default", "mds", "network"])
 def test_scikit_learns_own_checks_pass(check, learner):
     check("Embedding", Embedding(learner))
 
@@ -55,6 +55,29 @@ def test_an_embedding_agrees_with_what_it_learned(learner, data):
     np.testing.assert_array_equal(again.embedding_, model.embedding_)
     np.testing.assert_array_equal(clone(model).fit_transform(queries, responses), model.embedding_)
     np.testing.assert_array_equal(model.transform(np.array([3, 1])), model.embedding_[[3, 1]])
+
+
+def test_it_learns_as_a_study_does_unless_told_otherwise(data):
+    _, queries, responses = data
+    model = Embedding(settings={"n_chains": 8}, random_state=0).fit(queries, responses)
+    assert type(model.learner_).__name__ == "Posterior"
+    assert model.belief_.draws.shape[:2] == (8, N)
+    assert model.score(queries, responses) > 0.9
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3, 20])
+def test_columns_are_what_was_asked_for(data, dims):
+    _, queries, responses = data
+    model = Embedding(settings={"dims": dims, "n_chains": 8, "moves": 2}, random_state=0).fit(queries, responses)
+    assert model.embedding_.shape == (N, dims)
+    assert model.transform(np.array([2])).shape == (1, dims)
+    assert model.belief_.embedding.shape[1] > 3  # what predicts
+
+
+def test_without_dims_columns_are_those_that_the_answers_support(data):
+    _, queries, responses = data  # of two columns of the features
+    model = Embedding(settings={"n_chains": 16}, random_state=0).fit(queries, responses)
+    assert model.embedding_.shape[1] in (1, 2, 3)
 
 
 def test_a_network_places_new_items_and_mds_says_that_it_cannot(data):
@@ -124,5 +147,22 @@ def test_what_is_wrong_is_said(data):
         Embedding("logistic", features=features).fit(queries, responses)
     with pytest.raises(DataError, match="How many items are there"):
         Embedding().fit(np.empty((0, 4), int), [])
+    for dims, right in (
+        (0, "from 1 to 200"),
+        (-1, "from 1 to 200"),
+        (2.5, "a whole number"),
+        ("two", "a whole number"),
+    ):
+        with pytest.raises(DataError, match=rf"dims is .*{right}"):
+            Embedding(settings={"dims": dims}).fit(queries, responses)
+    for n_items in (0, -3, 2.5, True):
+        with pytest.raises(DataError, match=r"n_items is .*whole number, at least 1"):
+            Embedding(n_items=n_items).fit(queries, responses)
+    with pytest.raises(InvalidQueryError, match="rows of different lengths"):
+        Embedding().fit([[0, 1, 2], [0, 1, 2, 3]], [0, 0])
+    with pytest.raises(DataError, match=r"Feature 1 of item 2 is nan"):
+        Embedding(features=np.where(np.arange(3 * N).reshape(N, 3) == 7, np.nan, 1.0)).fit(queries, responses)
+    with pytest.raises(DataError, match=r"there are 9 items"):
+        Embedding("mds", features=features[:5], n_items=9).fit([[0, 1, 2]], [0])
     with pytest.raises(DataError, match="these items have none"):
         Embedding("network").fit(queries, responses)

@@ -15,7 +15,7 @@ LAYERS = [
     {"arrays", "errors"},
     {"queries", "maths"},
     {"beliefs", "records"},
-    {"contracts"},
+    {"contracts", "findings"},
     {"framework", "learners", "selection", "tasks", "oracles", "storage", "datasets", "formats", "plots", "engines"},
     {"loop"},
     {"analysis"},

@@ -9,7 +9,9 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from infonn.arrays import Array, FloatArray, IntArray
+from infonn.arrays import Array, FloatArray, IntArray, to_numpy
+from infonn.maths.accuracy import triplet_accuracy
+from infonn.maths.placement import LANDMARKS, expected_accuracy, fewest_columns, in_columns, random_triplets
 from infonn.maths.responses import ResponseSettings
 
 HIDDEN = "items.hidden"
@@ -51,6 +53,43 @@ class Belief:
     def log_probs_of(self, rows: IntArray) -> FloatArray | None:
         """(draws, rows, classes), or None where the belief knows no classes."""
         return _rows_of(self.class_log_probs, rows)
+
+
+def map_of(belief: Belief, dims: int | None = None) -> FloatArray:
+    """The places that people get to see: `belief.embedding` in `dims` columns, or in as many as its draws agree on.
+
+    An embedding with the mean distances of its draws needs more columns than a draw has: those distances are no
+    embedding's own. Whoever predicts uses it whole, and strategies use the draws; a map has the columns asked for.
+    """
+    points = to_numpy(belief.embedding)
+    if dims is None:
+        some = belief.draws_of(np.arange(min(len(points), 1)))
+        if some is None or points.shape[1] <= some.shape[2]:
+            return points
+        dims = _supported(belief, points, some.shape[2])
+    return points if points.shape[1] == dims else in_columns(points.astype(float), dims)
+
+
+def triplet_accuracy_of(belief: Belief, triplets: IntArray | None = None) -> float:
+    """Share of `triplets` that the embedding orders rightly; without any, the share that the belief's draws expect."""
+    points = to_numpy(belief.embedding).astype(float)
+    if triplets is not None:
+        return triplet_accuracy(points, triplets)
+    rows = _some_rows(len(points))
+    draws = belief.draws_of(rows)
+    assert draws is not None
+    return expected_accuracy(points[rows], to_numpy(draws), random_triplets(len(rows)))
+
+
+def _some_rows(n_items: int) -> IntArray:
+    """All items, or 500 of them from first to last."""
+    rows: IntArray = np.linspace(0, n_items - 1, min(n_items, LANDMARKS)).astype(np.int64)
+    return rows
+
+
+def _supported(belief: Belief, points: FloatArray, most: int) -> int:
+    rows = _some_rows(len(points))
+    return fewest_columns(points[rows].astype(float), to_numpy(belief.draws_of(rows)), most)
 
 
 def _rows_of(draws: FloatArray | RowDraws | None, rows: IntArray) -> FloatArray | None:

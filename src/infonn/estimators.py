@@ -1,9 +1,11 @@
 """The scikit-learn face of the learners: fit, transform, predict, score.
 
-model = Embedding("network", features=tastes).fit(queries, responses)
+model = Embedding(settings={"dims": 2}).fit(queries, responses)
 model.embedding_                     # where the items lie
-model.transform(tastes_of_new_ones)  # where items lie that nobody was asked about
 model.score(test_queries, test_responses)
+
+model = Embedding("network", features=tastes).fit(queries, responses)
+model.transform(tastes_of_new_ones)  # where items lie that nobody was asked about
 """
 
 from __future__ import annotations
@@ -15,13 +17,17 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
-from infonn.arrays import FloatArray, IntArray
+from infonn.arrays import FloatArray, IntArray, to_numpy
 from infonn.contracts.loop import PlacingLearner
+from infonn.datasets.items import as_features, check_features
 from infonn.errors import DataError, unknown_name
+from infonn.loop import checked, map_by
 from infonn.maths.accuracy import triplet_accuracy
+from infonn.maths.placement import beside
 from infonn.maths.prediction import expected_responses
 from infonn.queries import Answers, Kind, check_kind, check_queries, check_responses, split_into_triplets
-from infonn.specs.registry import LEARNERS, build_part
+from infonn.specs.registry import DEFAULT_LEARNERS, LEARNERS, build_part
+from infonn.specs.settings import check_ranges
 
 _KINDS = ("nearest", "ranking", "odd_one_out")
 
@@ -29,14 +35,15 @@ _KINDS = ("nearest", "ranking", "odd_one_out")
 class Embedding(BaseEstimator):  # type: ignore[misc]
     """An embedding learned from similarity answers. `X` are queries, `y` the responses to them.
 
-    `learner` is a name ("mds", "network", "posterior") and `settings` its settings; `features` (items, ...) are
-    what a network learns from. Without `features`, `n_items` says how many items there are; without either, the
-    queries do.
+    `learner` is a name ("posterior", which is a study's default, "mds", "network") and `settings` its settings;
+    `features` (items, ...) are what a network learns from. Without `features`, `n_items` says how many items there are;
+    without either, the queries do. `embedding_` has the columns that `settings={"dims": 2}` asks for, or else as many
+    as the answers support; `predict` and `score` use `belief_.embedding`, whose columns keep all that was learned.
     """
 
     def __init__(
         self,
-        learner: str = "mds",
+        learner: str = "default",
         *,
         features: Any = None,
         n_items: int | None = None,
@@ -56,15 +63,17 @@ class Embedding(BaseEstimator):  # type: ignore[misc]
 
         With `kind="odd_one_out"` a query is three items, and the response the position of the odd one.
         """
-        array = np.asarray(queries)
-        features = None if self.features is None else np.asarray(self.features)
-        n_items = self.n_items if self.n_items is not None else _count_items(array, features)
+        features = None if self.features is None else as_features(self.features)
+        n_items = _count_items(queries, features, self.n_items)
+        if features is not None:
+            check_features(features.reshape(len(features), -1), n_items)
         answers = self._answers(queries, responses, n_items)
         context = {"n_items": n_items, "features": features, "kind": self.kind}
-        self.learner_ = build_part("Learner", LEARNERS, self.learner, dict(self.settings or {}), context)
+        check_ranges("settings", self.settings or {})
+        self.learner_ = build_part("Learner", LEARNERS, self._name, dict(self.settings or {}), context)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        self.belief_ = self.learner_.fit(answers, np.random.default_rng(seed))
-        self.embedding_: FloatArray = self.belief_.embedding
+        self.belief_ = checked(self.learner_.fit(answers, np.random.default_rng(seed)), n_items)
+        self.embedding_: FloatArray = map_by(self.learner_, self.belief_)
         self.n_items_ = n_items
         return self
 
@@ -80,11 +89,12 @@ class Embedding(BaseEstimator):  # type: ignore[misc]
             return self.embedding_[array]
         if not isinstance(self.learner_, PlacingLearner):
             raise DataError(
-                f'Learner "{self.learner}" places only items it was asked about: give their numbers. '
+                f'Learner "{self._name}" places only items it was asked about: give their numbers. '
                 'To place new items by their features, use learner="posterior" or "network".'
             )
         placed: FloatArray = self.learner_.transform(array, self.belief_)
-        return placed
+        whole = to_numpy(self.belief_.embedding)
+        return placed if whole.shape[1] == self.embedding_.shape[1] else beside(whole, self.embedding_, placed)
 
     def fit_transform(self, queries: Any, responses: Any) -> FloatArray:
         """Learn, and give the embedding of all items."""
@@ -93,14 +103,19 @@ class Embedding(BaseEstimator):  # type: ignore[misc]
     def predict(self, queries: Any) -> IntArray:
         """The response the embedding would give to each query."""
         check_is_fitted(self)
-        checked = self._queries(queries, self.n_items_)
-        return expected_responses(self.embedding_, checked, self.kind).astype(np.int32)
+        asked = self._queries(queries, self.n_items_)
+        return expected_responses(to_numpy(self.belief_.embedding), asked, self.kind).astype(np.int32)
 
     def score(self, queries: Any, responses: Any) -> float:
         """Triplet accuracy: share of the triplets in these answers that the embedding agrees with."""
         check_is_fitted(self)
         answers = self._answers(queries, responses, self.n_items_)
-        return triplet_accuracy(self.embedding_, split_into_triplets(answers))
+        return triplet_accuracy(to_numpy(self.belief_.embedding), split_into_triplets(answers))
+
+    @property
+    def _name(self) -> str:
+        """What "default" stands for: what it does in a study."""
+        return DEFAULT_LEARNERS["similarity", self.features is not None] if self.learner == "default" else self.learner
 
     def _answers(self, queries: Any, responses: Any, n_items: int) -> Answers:
         checked = self._queries(queries, n_items)
@@ -121,9 +136,17 @@ class Embedding(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _count_items(queries: IntArray, features: FloatArray | None) -> int:
+def _count_items(queries: Any, features: FloatArray | None, n_items: int | None) -> int:
+    if n_items is not None:
+        if isinstance(n_items, bool) or not isinstance(n_items, int | np.integer) or n_items < 1:
+            raise DataError(f"n_items is {n_items!r}; it must be a whole number, at least 1.")
+        return int(n_items)
     if features is not None:
         return len(features)
-    if not queries.size or not np.issubdtype(queries.dtype, np.integer):
+    try:
+        array = np.asarray(queries)
+    except ValueError:  # rows of different lengths, of which the check has more to say
+        array = check_queries(queries, 0)
+    if not array.size or not np.issubdtype(array.dtype, np.integer):
         raise DataError("How many items are there? Give n_items, or features, or queries of whole numbers.")
-    return int(queries.max()) + 1
+    return int(array.max()) + 1

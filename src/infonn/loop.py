@@ -10,11 +10,12 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from infonn.arrays import FloatArray, IntArray, to_numpy
-from infonn.beliefs import Belief
+from infonn.beliefs import Belief, map_of
 from infonn.contracts.loop import (
     AdjustableLearner,
     Learner,
     Map,
+    MappedLearner,
     SearchableTask,
     Situation,
     StackedLearner,
@@ -79,6 +80,15 @@ class Loop:
         """What the learner makes of the answers, checked: kernels trust that every item has a finite place."""
         return checked(self.learner.fit(answers, rng, start), self.task.n_items)
 
+    def map_of(self, belief: Belief) -> FloatArray:
+        """The places that people get to see, in the columns that the learner was asked for."""
+        return map_by(self.learner, belief)
+
+    @property
+    def dims(self) -> int | None:
+        """The columns that the learner was told to have, where it was."""
+        return self.learner.dims if isinstance(self.learner, MappedLearner) else None
+
     def with_effort(self, effort: float) -> Loop:
         """The loop whose learner takes less trouble, where it can: for warm updates that people wait for."""
         if effort >= 1 or not isinstance(self.learner, AdjustableLearner):
@@ -116,6 +126,11 @@ class Loop:
 
     def _barred(self, asked: IntArray) -> IntArray:
         return asked if self.never is None else stack_queries([asked, self.never])
+
+
+def map_by(learner: Learner, belief: Belief) -> FloatArray:
+    """`map_of` in the columns that the learner was asked for; of one that knows no `dims`, its own embedding."""
+    return map_of(belief, learner.dims) if isinstance(learner, MappedLearner) else to_numpy(belief.embedding)
 
 
 def distinct_queries(task: Task, size: int, asked: IntArray, rng: Generator, kind: Kind) -> IntArray:

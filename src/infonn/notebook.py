@@ -82,6 +82,7 @@ class Summary:
     strategy: str
     rounds: int
     measures: dict[str, float]  # of the last round
+    findings: tuple[str, ...] = ()  # of a fit of these answers, where one was made
 
     def __str__(self) -> str:
         words = [
@@ -89,13 +90,16 @@ class Summary:
             f"{self.questions} questions asked ({self.kind}, {self.strategy}), {self.skipped} skipped",
             *(f"{name} {value:.3f}" for name, value in self.measures.items()),
         ]
-        return "; ".join(words) + "."
+        return " ".join(["; ".join(words) + ".", *self.findings])
 
 
 def summary(study: Study) -> Summary:
-    """Counts of what was asked and answered, and the measures of the last round of a simulation."""
+    """Counts of what was asked and answered, and the measures of the last round of a simulation.
+
+    After `study.embedding()`, also what that fit says: its columns, what features are worth, whether chains disagree.
+    """
     answered = study.storage.answers(study.name, None)
-    rounds = study.storage.rounds(study.name)
+    rounds, fitted = study.storage.rounds(study.name), study.fitted_findings()
     return Summary(
         name=study.name,
         kind=study.kind,
@@ -107,6 +111,7 @@ def summary(study: Study) -> Summary:
         strategy=study.strategy_name or type(study.strategy).__name__,
         rounds=len(rounds),
         measures=dict(rounds[-1].measures) if rounds else {},
+        findings=() if fitted is None else tuple(fitted.sentences),
     )
 
 
@@ -148,8 +153,8 @@ def study_html(study: Study, belief: Belief | None = None) -> str:
     counts = summary(study)
     rows = "".join(
         f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
-        for name, value in asdict(counts).items()
-        if name != "measures"
+        for name, value in {**asdict(counts), "findings": " ".join(counts.findings)}.items()
+        if name != "measures" and value != ""
     )
     parts = [f"<table>{rows}</table>"]
     if belief is not None:

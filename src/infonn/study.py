@@ -16,19 +16,23 @@ from numpy.random import Generator
 from infonn.analysis.dimensions import DIMS, FOLDS, DimensionChoice, choose_dims
 from infonn.analysis.groups import GroupMaps, group_maps
 from infonn.analysis.reliability import SPLITS, Reliability, reliability_of, split_half_of
-from infonn.arrays import IntArray
-from infonn.beliefs import Belief, Examples
+from infonn.arrays import FloatArray, IntArray
+from infonn.beliefs import Belief, Examples, triplet_accuracy_of
 from infonn.contracts.loop import Learner, Measure, Oracle, Strategy, Task
 from infonn.contracts.storage import Answered, Storage
 from infonn.errors import AlreadyAnsweredError, StudyError
+from infonn.findings import Findings, Outlook, findings_of
 from infonn.loop import ASK, FIT, OPENING, SELECT, Loop, Run, cold_rng, fit_runs, live_rng, simulation_rng
-from infonn.queries import Answers, Kind, no_answers, padded_queries, stack_queries
+from infonn.maths.forecast import EXPECTED_AS_GOOD_AS, FEWEST_HELD_OUT, FEWEST_POINTS, forecast
+from infonn.queries import Answers, Kind, no_answers, padded_queries, split_into_triplets, stack_queries
 from infonn.records import Answer, Item, Outcome, Purpose, Question, Round, check_response
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from infonn.notebook import Summary
+
+_PARTS = 6  # growing parts of the answers that an outlook fits
 
 
 def answers_of(answered: Sequence[Answered], kind: Kind, n_candidates: int) -> Answers:
@@ -65,8 +69,10 @@ class Study:
         self.name, self.storage, self.task, self.learner, self.strategy = name, storage, task, learner, strategy
         self.kind, self.candidates, self.first, self.seed = kind, candidates, first, seed
         self.strategy_name, self.lease_s = strategy_name, lease_s
+        self.wait_until_ready: Callable[[], None] = _is_ready  # called before a question is chosen
         self._warm: tuple[Answers, Belief] | None = None  # answers seen, belief
         self._cold: tuple[Answers, Belief] | None = None
+        self._shown: tuple[Belief, FloatArray] | None = None  # a belief and its map
 
     @property
     def loop(self) -> Loop:
@@ -142,6 +148,7 @@ class Study:
         examples = None
         if len(scored) < size and purpose == "train":
             asked = stack_queries([asked, at_random])
+            self.wait_until_ready()
             belief = self.warm_belief()
             examples = self.task.examples(belief, answers)
             queries, scores = self.loop.choose(belief, answers, asked, size - len(scored), rng)
@@ -181,12 +188,52 @@ class Study:
         return start
 
     def embedding(self) -> DataFrame:
-        """Where the answers place the items: one row per item, by name."""
+        """Where the answers place the items: one row per item, by name.
+
+        It has the `dims` columns that the learner was asked for, or else as many as its draws agree on.
+        """
         from pandas import DataFrame, Index
 
-        points = self.belief().embedding
+        points = self._map()
         columns = [f"x{i}" for i in range(points.shape[1])]
         return DataFrame(points, index=Index(self.item_names, name="item"), columns=columns)
+
+    def findings(self) -> Findings:
+        """What the fit of the stored answers says about itself: its map, what features are worth, whether to trust it.
+
+        `print(*study.findings().sentences)` tells it in words.
+        """
+        return findings_of(self.belief(), self._map().shape[1], self.loop.dims)
+
+    def fitted_findings(self) -> Findings | None:
+        """The findings, where the answers have been fitted already; nothing is fitted for them."""
+        fitted = self._cold is not None and _same(self._cold[0], self.answers())
+        return self.findings() if fitted else None
+
+    def outlook(self) -> Outlook:
+        """What 100 more answers would add to the accuracy, with a 90 % interval, and whether to stop.
+
+        Growing parts of the answers are fitted, which takes a few times as long as `embedding`. Accuracy is that of
+        triplets: of the hold-out answers where there are at least 20, else as the model's own draws expect it.
+        """
+        answers, held_out = self.answers(), self.answers("hold_out")
+        by_people = len(held_out) >= FEWEST_HELD_OUT
+        measured_by = f"{len(held_out)} hold-out answers" if by_people else "what the model's draws expect"
+        if self.kind == "label":
+            return Outlook(None, measured_by, "Label questions have no outlook here; the owner's page has one.")
+        counts = np.unique(np.linspace(len(answers) / _PARTS, len(answers), _PARTS).astype(int))
+        parts = [answers.take(slice(0, count)) for count in counts[counts > 0]]
+        beliefs = [self.loop.fit(part, cold_rng(self.seed, len(part))) for part in parts[:-1]]
+        beliefs += [self.belief()] if parts else []
+        if beliefs and not by_people and beliefs[-1].draws is None:
+            needs = f"An outlook needs {FEWEST_HELD_OUT} hold-out answers, or a learner with draws, as the default has."
+            return Outlook(None, measured_by, needs)
+        triplets = split_into_triplets(held_out) if by_people else None
+        accuracy = [triplet_accuracy_of(belief, triplets) for belief in beliefs]
+        trusted = len(held_out) if by_people else EXPECTED_AS_GOOD_AS
+        found = forecast(counts[counts > 0], np.array(accuracy), np.full(len(parts), trusted), 0.5, len(answers))
+        waiting = f"An outlook needs at least {FEWEST_POINTS} answers."
+        return Outlook(None if found is None else found.gain, measured_by, waiting)
 
     # --- how far it can be trusted -----------------------------------------------------------------
 
@@ -280,6 +327,13 @@ class Study:
 
     # --- inside ------------------------------------------------------------------------------------
 
+    def _map(self) -> FloatArray:
+        """The map of `belief()`, made once."""
+        belief = self.belief()
+        if self._shown is None or self._shown[0] is not belief:
+            self._shown = belief, self.loop.map_of(belief)
+        return self._shown[1]
+
     def _questions_of_round(self, run: Run, index: int, size: int, earlier: Sequence[Question]) -> list[Question]:
         """The questions that a round of a simulation still lacks; those asked before an interruption are there."""
         if size <= 0:
@@ -360,6 +414,10 @@ class Study:
         """Where options stand on the screen: at random, but classes keep their places, so that a hand finds them."""
         order = rng.permutation(n_options)
         return tuple(range(n_options)) if self.kind == "label" else tuple(int(i) for i in order)
+
+
+def _is_ready() -> None:
+    """Nothing is under way that a choice should wait for."""
 
 
 def _same(one: Answers, other: Answers) -> bool:

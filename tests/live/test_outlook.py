@@ -5,8 +5,9 @@ import numpy as np
 from infonn import create_study
 from infonn.beliefs import Belief
 from infonn.contracts.storage import Answered
+from infonn.findings import length_sentences
 from infonn.live.cold_fits import length_measures
-from infonn.live.outlook import AccuracyPoint, length_sentences, outlook, recorded_times, study_paces
+from infonn.live.outlook import AccuracyPoint, outlook, recorded_times, study_paces
 from infonn.maths.pace import Pace
 from infonn.maths.responses import ResponseSettings
 from infonn.records import Answer, Question, Round

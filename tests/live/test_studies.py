@@ -1,5 +1,6 @@
 """How a [people] table wants questions dealt."""
 
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -52,8 +53,9 @@ def test_catch_questions_without_a_place_need_to_know_how_often() -> None:
 
 
 @pytest.mark.parametrize("queries", [{}, {"classes": ["a", "b"]}], ids=["similarity", "labels"])
-def test_people_of_a_condition_are_asked_about_its_items_alone(queries) -> None:
+def test_people_of_a_condition_are_asked_about_its_items_alone(queries, monkeypatch) -> None:
     """Before the first fit, after it, and where the queue has run dry."""
+    monkeypatch.setattr("infonn.live.updating.REFILL_EVERY_S", -1.0)  # after every answer, whatever the clock says
     storage, record = made(
         queries, hold_out=0.2, conditions=[{"name": "a", "items": FIRST}, {"name": "b", "items": LAST}]
     )
@@ -72,7 +74,7 @@ def test_people_of_a_condition_are_asked_about_its_items_alone(queries) -> None:
             storage.exchange("s", Answer(f"{person}-{number}", question.id, person, 0), 0, serving)
             worker.turn()
         assert chosen or name == "a"
-        dry = storage.serve("s", person, 200, serving) if not queries else []
+        dry = storage.serve("s", person, 200, replace(serving, ahead=None)) if not queries else []
         assert all(names_of(question) <= items for question in dry)
 
 
@@ -81,7 +83,7 @@ def test_an_order_goes_through_the_list_and_then_again() -> None:
     storage, record = made(conditions=[listed, {**listed, "name": "down", "order": "reversed"}])
     study = LiveStudies(storage).by_key(record.key)
     for name, references in (("up", FIRST), ("down", FIRST[::-1])):
-        served = storage.serve("s", name, 10, study.serving_in(name))
+        served = storage.serve("s", name, 10, replace(study.serving_in(name), ahead=None))
         assert [question.names[0] for question in served] == [*references, *references[:2]]
         assert all(names_of(question) <= set(FIRST) for question in served)
 

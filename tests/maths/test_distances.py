@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from infonn.maths.distances import (
+    largest_distance,
+    mean_distances,
     pairwise_distances,
     pairwise_spread,
     pairwise_squared_distances,
@@ -15,6 +17,26 @@ from infonn.maths.distances import (
 @pytest.fixture
 def embedding(rng):
     return rng.standard_normal((9, 3))
+
+
+def test_mean_distances_are_those_of_the_kernel_whatever_the_threads(rng, monkeypatch):
+    from infonn.maths.kernels.distances import mean_distances as by_kernel
+
+    draws, weights = rng.standard_normal((4, 70, 3)), rng.random(4)
+    plain = mean_distances(draws, 20, weights)
+    by_hand = sum(w * np.linalg.norm(draw[5] - draw[7]) for w, draw in zip(weights, draws))
+    assert plain[5, 7] == pytest.approx(by_hand)
+    np.testing.assert_allclose(by_kernel(draws, 20, weights), plain, atol=1e-12)
+    one = by_kernel(draws, 20, weights)
+    monkeypatch.setenv("INFONN_THREADS", "1")
+    np.testing.assert_array_equal(by_kernel(draws, 20, weights), one)
+    assert by_kernel(draws[:, :, :0], 20, weights).shape == (70, 20)
+
+
+def test_the_largest_distance_is_the_same_in_small_parts(embedding):
+    largest = pairwise_distances(embedding).max()
+    assert largest_distance(embedding) == largest
+    assert largest_distance(embedding, chunk=20) == pytest.approx(largest)
 
 
 def test_query_distances_are_those_of_a_loop_and_padding_is_infinitely_far(embedding):

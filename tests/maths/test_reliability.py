@@ -11,6 +11,7 @@ from infonn.maths.reliability import (
     agreement,
     alpha_with_interval,
     ceiling_bounds,
+    cells_of,
     distance_correlation,
     halves,
     krippendorff_alpha,
@@ -132,19 +133,36 @@ def test_bounds_by_plain_loops() -> None:
     rng = default_rng(2)
     units, people = np.repeat(np.arange(9), 4), np.tile(np.arange(4), 9)
     judged = Judged(units, people, rng.integers(0, 3, 36))
-    pairs = pairs_of(judged)
-    least, most = ceiling_bounds(judged, pairs, np.ones(36), np.ones(len(pairs)))
     out, own, same = plain_bounds(judged)
+    assert cells_of(pairs_of(judged), "people").share() == pytest.approx(same)
+    least, most = ceiling_bounds(judged, np.ones(36), same)
     assert least == pytest.approx(out)
     assert most == pytest.approx(min(own, np.sqrt(same)))
 
 
 def test_weights_count_people_as_often_as_they_were_drawn() -> None:
     judged = judged_table("ab", "ab", "ba")
-    pairs = pairs_of(judged)
     drawn = np.array([2.0, 0.0, 1.0])
-    least, _ = ceiling_bounds(judged, pairs, drawn[judged.people], drawn[pairs.first] * drawn[pairs.second])
-    assert least == 0  # the first and the third differ, and a person's copies are not others
+    cells = cells_of(pairs_of(judged), "people")
+    assert cells.share(drawn) == 0  # the first and the third differ, and a person's copies are not others
+    assert ceiling_bounds(judged, drawn[judged.people], 0.0)[0] == 0
+
+
+@pytest.mark.parametrize("over", ["people", "questions"])
+def test_pairs_counted_in_cells_weigh_as_one_by_one(over) -> None:
+    rng = default_rng(4)
+    judged = random_judged(rng, n=80)
+    pairs = pairs_of(judged)
+    pairs = pairs.take(pairs.first != pairs.second)
+    drawn = rng.integers(0, 3, 10).astype(float)
+    weights = drawn[pairs.units] if over == "questions" else drawn[pairs.first] * drawn[pairs.second]
+    one_by_one = sum(w for w, same in zip(weights, pairs.same) if same) / sum(weights)
+    assert cells_of(pairs, over).share(drawn) == pytest.approx(one_by_one)
+
+
+def test_a_question_with_very_many_answers_is_no_burden() -> None:
+    judged = Judged(np.zeros(50_000, int), np.arange(50_000), default_rng(0).integers(0, 2, 50_000))
+    assert len(pairs_of(judged)) == 40 * 39 // 2
 
 
 @pytest.mark.parametrize("shares", [(0.6, 0.3, 0.1), (0.5, 0.5, 0.0), (1 / 3, 1 / 3, 1 / 3), (0.9, 0.05, 0.05)])

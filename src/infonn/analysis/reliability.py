@@ -215,7 +215,7 @@ def _with_oneself(judged: Judged, chance: float, rng: np.random.Generator) -> Fi
     title = "Agreement with oneself"
     told = agreement(judged, True, rng)
     if told is None or told.n < FEWEST_PAIRS:
-        remedy = "Ask people some questions again."
+        remedy = "Ask people some questions again (`self_repeats`)."
         return Finding(
             title, _too_few(told.n if told else 0, "pairs of answers by one person to a question asked again", remedy)
         )

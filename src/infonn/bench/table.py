@@ -14,6 +14,10 @@ ENTRIES = {
     "info_nn_embedding": "infonn.bench.information:info_nn_embedding",
     "ranking_c4": "infonn.bench.information:ranking_c4",
     "query_search": "infonn.bench.search:query_search",
+    "ask_100": "infonn.bench.asking:ask_100",
+    "ask_1000": "infonn.bench.asking:ask_1000",
+    "ask_10000": "infonn.bench.asking:ask_10000",
+    "mds_10000": "infonn.bench.asking:mds_10000",
     "mds_fit": "infonn.bench.mds:mds_fit",
     "pool_5m": "infonn.bench.pool:pool_5m",
     "dml_stack": "infonn.bench.networks:dml_stack",
@@ -31,6 +35,8 @@ ENTRIES = {
     "kernel_roofline": "infonn.bench.roofline:kernel_roofline",
 }
 LONG = {  # over 20 seconds each: run where they are named
+    "map_10000": "infonn.bench.asking:map_10000",
+    "first_question": "infonn.bench.asking:first_question",
     "label_pool_10m": "infonn.bench.label_pool:label_pool_10m",
 }
 

@@ -53,7 +53,7 @@ def plan(
         run_plan,
         saving,
     )
-    from infonn.live.outlook import gain_sentences, length_sentences
+    from infonn.findings import gain_sentences, length_sentences
     from infonn.plots.look import save
     from infonn.plots.planning import Trials, draw_plan
 

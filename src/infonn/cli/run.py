@@ -51,6 +51,7 @@ def run(
         simulation = build_simulation(tables, storage, spec.parent)
         rounds = list(watched(simulation.run(), simulation.rounds + 1, name))
         simulation.study.embedding().to_csv(folder / "embedding.csv")
+        findings = simulation.study.findings().sentences
     finally:
         storage.close()
     n_answers = [round.n_answers for round in rounds]
@@ -60,4 +61,5 @@ def run(
     }
     save(draw_curves(panels, "answers", "", share_y=False), folder / "curve")
     last = ", ".join(f"{measure} {value:.3f}" for measure, value in rounds[-1].measures.items())
-    Console().print(f"{rounds[-1].n_answers} answers: {last}. Results are in {folder}.", markup=False)
+    told = " ".join([f"{rounds[-1].n_answers} answers: {last}.", *findings, f"Results are in {folder}."])
+    Console().print(told, markup=False)

@@ -183,7 +183,10 @@ def export(
     elif format == "reliability":
         data = (json.dumps(load_study(opened, name).reliability().to_json(), indent=1) + "\n").encode()
     elif format == "embedding":
-        data = load_study(opened, name).embedding().to_csv().encode()
+        study = load_study(opened, name)
+        data = study.embedding().to_csv().encode()
+        for sentence in study.findings().sentences:
+            typer.echo(sentence, err=True)
     elif format == "bundle":
         data = bundle.write(bundle_of(opened, record))
     else:

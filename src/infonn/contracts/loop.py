@@ -213,6 +213,14 @@ class SizedLearner(Learner, Protocol):
 
 
 @runtime_checkable
+class MappedLearner(Learner, Protocol):
+    """A learner that was told how many columns the map of its belief is to have; None where it was not."""
+
+    @property
+    def dims(self) -> int | None: ...
+
+
+@runtime_checkable
 class PlacingLearner(Learner, Protocol):
     """A learner whose belief places items that nobody was asked about."""
 

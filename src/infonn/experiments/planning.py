@@ -25,7 +25,7 @@ from infonn.experiments.curve_file import Journal, plain
 from infonn.experiments.simulation import N_TEST, TripletAccuracy
 from infonn.experiments.statistics import answers_to_target
 from infonn.experiments.trial import Curve, Setup, failed_trial, run_setups
-from infonn.maths.forecast import Gain, forecast
+from infonn.maths.forecast import EXPECTED_AS_GOOD_AS, Gain, forecast
 from infonn.maths.pace import Pace, paces
 from infonn.oracles.distances import DistanceOracle
 from infonn.oracles.noise import Corrupted
@@ -41,7 +41,6 @@ FIRST = QueriesTable().first
 ENOUGH = 2  # rounds in a row at the target end a trial
 FEWEST = 3  # trials that an interval needs
 CHANCE = 0.5  # of a triplet
-HELD_OUT = 200  # answers that the forecast of a plan trusts its curves as much as: what a study may have
 CHAINS = 24  # of a posterior: half of what a live study has, so that more trials fit into a minute
 
 Report = Callable[[int, int, int], None]  # trials done, trials, answers so far
@@ -240,7 +239,7 @@ def gain_at(curves: Sequence[Curve], method: str, n_answers: float) -> Gain | No
     counts = np.concatenate([curve.queries for curve in chosen])
     accuracy = np.concatenate([curve.measures[MEASURE] for curve in chosen])
     now = int(n_answers) if math.isfinite(n_answers) else int(counts.max())
-    expected = forecast(counts, accuracy, np.full(len(counts), HELD_OUT), CHANCE, now, now)
+    expected = forecast(counts, accuracy, np.full(len(counts), EXPECTED_AS_GOOD_AS), CHANCE, now, now)
     return None if expected is None else expected.gain
 
 

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from infonn.arrays import FloatArray
 from infonn.beliefs import Belief
 from infonn.errors import DataError
-from infonn.maths.distances import pairwise_distances
+from infonn.maths.distances import largest_distance
 from infonn.maths.kernels.comparisons import descend
 from infonn.maths.responses import ResponseSettings
 from infonn.queries import Answers, split_into_triplets
@@ -73,5 +73,5 @@ class MDS:
     def _mu(self, embedding: FloatArray, round: int) -> float:
         if self.mu != "diminishing":
             return float(self.mu)
-        spread = float(pairwise_distances(embedding).max())
+        spread = largest_distance(embedding)
         return max(spread, 1e-12) * self.shrink**round  # points that all coincide still have a mu above 0

@@ -17,9 +17,10 @@ from numpy.random import default_rng
 
 from infonn.analysis.reliability import FEWEST_ANSWERS, halve
 from infonn.arrays import to_numpy
-from infonn.beliefs import Belief
+from infonn.beliefs import Belief, map_of
 from infonn.contracts.storage import Answered, LiveStorage
 from infonn.errors import InfonnError, StorageError
+from infonn.findings import findings_of
 from infonn.live.limits import FitLimits
 from infonn.live.outlook import NATS
 from infonn.live.results import SPLIT_HALF, split_half_measures
@@ -127,13 +128,15 @@ def matched(answered: list[Answered], strategy: str, first: int) -> tuple[list[A
 
 def model_of(belief: Belief, study: Study, answered: list[Answered]) -> dict[str, Any]:
     """What is kept of a belief: places, a plane to draw them in, their spread, and how each person fits in."""
-    embedding = to_numpy(belief.embedding).astype(float)
-    model: dict[str, Any] = {"embedding": embedding, "plane": plane_of(embedding)}
-    draws = belief.draws_of(np.arange(len(embedding)))
+    embedding = study.loop.map_of(belief).astype(float)
+    whole, draws = to_numpy(belief.embedding).astype(float), belief.draws_of(np.arange(len(embedding)))
+    model: dict[str, Any] = {"embedding": embedding}
+    model["plane"] = plane_of(whole) if draws is None else map_of(belief, 2)
     if draws is not None:
-        model["spread"] = spread_of(to_numpy(draws).astype(float), embedding)
+        model["spread"] = spread_of(to_numpy(draws).astype(float), whole)
     if study.kind == "label":
         model["labelled"] = np.column_stack(last_labels(_answers(answered, study, "train")))
+    model["findings"] = findings_of(belief, embedding.shape[1], study.loop.dims).to_json()
     model["people"] = _log_losses(belief, study, answered)
     return model
 

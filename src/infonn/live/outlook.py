@@ -10,11 +10,11 @@ import numpy as np
 from pydantic import BaseModel
 
 from infonn.contracts.storage import Answered, Storage
-from infonn.maths.forecast import FEWEST_HELD_OUT, MORE, PAYS, Gain, forecast
-from infonn.maths.pace import FEWEST_TIMES, Pace, fastest, paces
+from infonn.findings import gain_sentences, length_sentences, percent
+from infonn.maths.forecast import FEWEST_HELD_OUT, MORE, forecast
+from infonn.maths.pace import FEWEST_TIMES, Pace, paces
 
 NATS = "nats_"  # measures of a round: nats_3 is what the best questions of three candidates tell
-WORTH_SAYING = 1.05  # another length is recommended where it brings so many times as much in a minute
 _MOST_POINTS = 60  # of the measured curve; more would add time and no knowledge
 
 
@@ -85,33 +85,6 @@ def outlook(
     return ForecastOut(points=ahead, stop=expected.gain.stop, sentences=[*sentences, *about_length])
 
 
-def gain_sentences(gain: Gain) -> list[str]:
-    """What the next answers are expected to add; and, where that is too little, that one could stop."""
-    interval = f"{_points(gain.low)} to {_points(gain.high)}"
-    expected = f"{MORE} more answers are expected to add {_points(gain.expected)} percentage points ({interval})."
-    if not gain.stop:
-        return [expected]
-    return [expected, f"You could stop: they almost surely add less than {_worth()}."]
-
-
-def length_sentences(measured: Sequence[Pace], candidates: int) -> list[str]:
-    """Which number of candidates brings most in a minute, beside the study's own; nothing where that is not known."""
-    own = next((pace for pace in measured if pace.candidates == candidates), None)
-    if own is None:
-        return []
-    best = fastest(measured)
-    times = (
-        f"an answer {'took' if own.recorded else 'is taken to need'} {own.seconds:.1f} s with {candidates} candidates"
-    )
-    rest = "" if best.recorded else ", and other lengths are taken to need time in proportion to the items shown"
-    if best.nats_per_minute < WORTH_SAYING * own.nats_per_minute:
-        own_pace = f"{own.nats_per_minute:.1f} nats"
-        alike = f"No other number of candidates would tell much more in a minute than {candidates} ({own_pace})"
-        return [f"{alike}: {times}{rest}."]
-    compared = f"{best.nats_per_minute:.1f} nats against {own.nats_per_minute:.1f} with {candidates}"
-    return [f"Questions with {best.candidates} candidates would tell most in a minute: {compared}; {times}{rest}."]
-
-
 def study_paces(storage: Storage, study: str) -> list[Pace]:
     """The pace of each length whose nats the latest fit has measured, by the times that people took."""
     rounds = storage.rounds(study)
@@ -127,16 +100,3 @@ def recorded_times(answered: Iterable[Answered]) -> dict[int, float]:
         if pair.answer.response_time_s is not None and pair.answer.outcome == "answered":
             times[len(pair.question.query) - 1].append(pair.answer.response_time_s)
     return {length: median(own) for length, own in times.items() if len(own) >= FEWEST_TIMES}
-
-
-def _points(share: float) -> str:
-    return f"{100 * max(0.0, share):.1f}"
-
-
-def _worth() -> str:
-    return f"{100 * PAYS:.0f} percentage point{'' if PAYS == 0.01 else 's'}"
-
-
-def percent(share: float, digits: int = 0) -> str:
-    """As the pages write it: 0.123 -> "12 %"."""
-    return f"{100 * share:.{digits}f} %"

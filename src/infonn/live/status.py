@@ -7,7 +7,7 @@ import time
 from pydantic import BaseModel, Field
 
 from infonn.contracts.storage import LiveStorage
-from infonn.live.outlook import percent
+from infonn.findings import Findings, percent
 from infonn.records import StudyRecord
 
 FALLBACK_WARNING = 0.01  # share of fallback questions above which the owner is told
@@ -42,6 +42,7 @@ class StatusOut(BaseModel):
     fit_seconds: float | None
     up_to_date: bool
     worker_seen_at: float | None
+    findings: list[str] = Field(description="What the reported model says about itself, in sentences.")
     warnings: list[str]
     error: str | None
 
@@ -60,6 +61,8 @@ def study_status(storage: LiveStorage, record: StudyRecord) -> StatusOut:
             f"{percent(share, 1)} of the questions ({counts.fallback} of {counts.asked}) were random because the queue "
             f"had run dry. {'Everything there is to ask was asked.' if asked_all else remedy}"
         )
+    found = None if model is None or "findings" not in model else Findings.from_json(model["findings"])
+    warnings += [] if found is None else found.warnings
     silent = time.time() - max(worker.get("at", 0.0), record.created_at) > WORKER_SILENT_S
     if not record.archived and silent:
         warnings.append("No worker looks after this study: questions are random. Run `infonn work`, or `infonn serve`.")
@@ -78,6 +81,7 @@ def study_status(storage: LiveStorage, record: StudyRecord) -> StatusOut:
         fit_seconds=None if model is None else float(model["seconds"]),
         up_to_date=model is not None and list(model["revision"]) == list(storage.revision(record.name)),
         worker_seen_at=worker.get("at"),
+        findings=[] if found is None else [text for text in found.sentences if text not in found.warnings],
         warnings=warnings,
         error=notes.get("error"),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,8 @@ from infonn.queries import Answers, padded_queries
 from infonn.records import Question
 from infonn.specs.settings import check_spec
 from infonn.study import Study, answers_of
+
+log = logging.getLogger("infonn.live.worker")
 
 REFILL_EVERY_S = 0.25
 SMALLEST_QUEUE, FIRST_QUEUE, LARGEST_QUEUE = 60, 400, 1500
@@ -92,6 +95,7 @@ class Updater:
     def compile_kernels(self) -> None:
         """Fit and select once on made-up answers, so that kernels are compiled before the first person waits."""
         self.compiled = True
+        log.info("compiling what study %r needs, before its first question is chosen", self.study.name)
         rng = default_rng(0)
         queries = self.study.task.first_queries(3, rng)
         n_options = len(self.study.task.options(queries[0])) if len(queries) else 0

@@ -86,6 +86,15 @@ def pairwise_distances(embedding: FloatArray) -> FloatArray:
     return distances
 
 
+def largest_distance(embedding: FloatArray, chunk: int = 1 << 22) -> float:
+    """The largest of the distances between items, in bounded memory."""
+    if len(embedding) ** 2 <= chunk:
+        return float(pairwise_distances(embedding).max())
+    centred = embedding - embedding.mean(axis=0)
+    parts = np.array_split(centred, 1 + len(centred) ** 2 // chunk)
+    return max(float(pairwise_squared_distances(part, centred).max()) for part in parts) ** 0.5
+
+
 def pairwise_spread(embedding: FloatArray, chunk: int = 1 << 22) -> tuple[float, float]:
     """Sample deviation and largest of the distances between all pairs of items, in bounded memory."""
     centred = embedding - embedding.mean(axis=0)
@@ -98,6 +107,17 @@ def pairwise_spread(embedding: FloatArray, chunk: int = 1 << 22) -> tuple[float,
     n_pairs = n_items * (n_items - 1) / 2  # every pair was met twice
     variance = (total_squared / 2 - (total / 2) ** 2 / n_pairs) / max(1, n_pairs - 1)
     return max(variance, 0.0) ** 0.5, largest
+
+
+def mean_distances(draws: FloatArray, n_known: int, weights: FloatArray) -> FloatArray:
+    """Sum over draws of weight times distance: (draws, items, dims), (draws,) -> (items, known), to the first items.
+
+    `kernels.distances` does the same in less time.
+    """
+    total = np.zeros((draws.shape[1], n_known))
+    for draw, weight in zip(draws, weights):
+        total += weight * np.sqrt(((draw[:, None] - draw[None, :n_known]) ** 2).sum(axis=2))
+    return total
 
 
 def triplet_margins(embedding: FloatArray, triplets: IntArray) -> FloatArray:

@@ -15,6 +15,7 @@ from infonn.arrays import FloatArray, IntArray
 MORE = 100  # answers whose gain decides
 PAYS = 0.01  # a gain of one percentage point is worth asking for them
 FEWEST_POINTS, FEWEST_HELD_OUT = 3, 20
+EXPECTED_AS_GOOD_AS = 200  # hold-out answers that an accuracy is trusted as much as which a model only expects
 
 
 @dataclass(frozen=True)

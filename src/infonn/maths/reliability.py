@@ -13,7 +13,8 @@ from numpy.random import Generator
 from infonn.arrays import BoolArray, FloatArray, IntArray
 from infonn.maths.distances import pairwise_distances
 
-RESAMPLES = 500
+RESAMPLES, FEWEST_RESAMPLES = 500, 100  # fewer where there is much to resample
+MOST_COMPARED = 40  # answers to one question whose pairs are counted: pairs grow with the square
 FEWEST_PEOPLE = 5  # from which on people are resampled; with fewer, questions are
 MOST_ITEMS = 1000  # whose distances are compared; more are drawn from
 
@@ -84,18 +85,52 @@ class Pairs:
 
 
 def pairs_of(judged: Judged) -> Pairs:
-    """Every two answers to one question, once."""
+    """Every two answers to one question, once; of a question with very many answers, the first `MOST_COMPARED`."""
     order = np.argsort(judged.units, kind="stable")
     starts = np.flatnonzero(np.diff(judged.units[order], prepend=-1))
     ones, others = [], []
     for rows in np.split(order, starts[1:]):
         if len(rows) > 1:
-            one, other = np.triu_indices(len(rows), 1)
+            one, other = np.triu_indices(min(len(rows), MOST_COMPARED), 1)
             ones.append(rows[one])
             others.append(rows[other])
     first, second = (np.concatenate(rows) if rows else np.empty(0, np.int64) for rows in (ones, others))
     same = judged.choices[first] == judged.choices[second]
     return Pairs(judged.units[first], judged.people[first], judged.people[second], same)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Pairs counted by who made them, or by question: how many there are and how many are the same.
+
+    When people or questions are drawn again, a cell counts as often as all of `owners` were drawn.
+    """
+
+    owners: tuple[IntArray, ...]
+    same: FloatArray
+    total: FloatArray
+
+    def share(self, drawn: FloatArray | None = None) -> float:
+        """Share of pairs that are the same, where owner i was drawn `drawn[i]` times; NaN where none was."""
+        weights = np.ones(len(self.total))
+        for owner in self.owners if drawn is not None else ():
+            weights = weights * drawn[owner]  # type: ignore[index]
+        total = float(weights @ self.total)
+        return float(weights @ self.same) / total if total > 0 else float("nan")
+
+
+def cells_of(pairs: Pairs, over: str) -> Cells:
+    """`over` "people": nobody is compared with a copy of themselves, and whoever was asked again counts once."""
+    if over == "questions":
+        keys, place = np.unique(pairs.units, return_inverse=True)
+        owners: tuple[IntArray, ...] = (keys,)
+    else:
+        both = np.sort(np.stack([pairs.first, pairs.second], axis=1), axis=1)
+        unique, place = np.unique(both, axis=0, return_inverse=True)
+        alone = (unique[:, 0] == unique[:, 1]).all()
+        owners = (unique[:, 0],) if alone else (unique[:, 0], unique[:, 1])
+    every, same = (np.bincount(place.ravel()[rows], minlength=len(owners[0])) for rows in (slice(None), pairs.same))
+    return Cells(owners, same.astype(float), every.astype(float))
 
 
 def agreement(judged: Judged, oneself: bool, rng: Generator) -> Share | None:
@@ -109,22 +144,9 @@ def agreement(judged: Judged, oneself: bool, rng: Generator) -> Share | None:
     if not len(pairs):
         return None
     over = _resampled(np.concatenate([pairs.first, pairs.second]))
-    values = []
-    for _ in range(RESAMPLES):
-        if over == "people":
-            drawn = _draw(judged.n_people, rng)
-            weights = drawn[pairs.first] * (1 if oneself else drawn[pairs.second])
-        else:
-            weights = _draw(judged.n_units, rng)[pairs.units]
-        values.append(weighted_share(pairs.same, weights))
-    low, high = _interval(values)
-    return Share(float(pairs.same.mean()), low, high, len(pairs), over)
-
-
-def weighted_share(same: BoolArray, weights: FloatArray) -> float:
-    """Share of the weight that is true; NaN where there is no weight."""
-    total = weights.sum()
-    return float(weights[same].sum() / total) if total > 0 else np.nan
+    cells, n = cells_of(pairs, over), judged.n_people if over == "people" else judged.n_units
+    low, high = _interval([cells.share(_draw(n, rng)) for _ in range(_resamples(len(cells.total)))])
+    return Share(cells.share(), low, high, len(pairs), over)
 
 
 # --- the noise ceiling -----------------------------------------------------------------------------------------
@@ -153,21 +175,18 @@ def noise_ceiling(judged: Judged, rng: Generator) -> Ceiling | None:
     judged = judged.take(np.bincount(judged.units, minlength=judged.n_units)[judged.units] > 1)
     if not len(judged):
         return None
-    pairs, over = pairs_of(judged), _resampled(judged.people)
-    least, most = ceiling_bounds(judged, pairs, np.ones(len(judged)), np.ones(len(pairs)))
-    bounds = []
-    for _ in range(RESAMPLES):
-        drawn = _draw(judged.n_people if over == "people" else judged.n_units, rng)
-        if over == "people":
-            bounds.append(ceiling_bounds(judged, pairs, drawn[judged.people], drawn[pairs.first] * drawn[pairs.second]))
-        else:
-            bounds.append(ceiling_bounds(judged, pairs, drawn[judged.units], drawn[pairs.units]))
-    table = np.array(bounds)
-    return Ceiling(least, most, _interval(table[:, 0])[0], _interval(table[:, 1])[1], len(judged), over)
+    over = _resampled(judged.people)
+    cells, owner = cells_of(pairs_of(judged), over), judged.people if over == "people" else judged.units
+    least, most = ceiling_bounds(judged, np.ones(len(judged)), cells.share())
+    bounds = np.empty((_resamples(len(judged)), 2))
+    for row in range(len(bounds)):
+        drawn = _draw(int(owner.max()) + 1, rng)
+        bounds[row] = ceiling_bounds(judged, drawn[owner], cells.share(drawn))
+    return Ceiling(least, most, _interval(bounds[:, 0])[0], _interval(bounds[:, 1])[1], len(judged), over)
 
 
-def ceiling_bounds(judged: Judged, pairs: Pairs, weights: FloatArray, pair_weights: FloatArray) -> tuple[float, float]:
-    """Least and most of the ceiling, where answer i counts `weights[i]` times and pair i `pair_weights[i]` times."""
+def ceiling_bounds(judged: Judged, weights: FloatArray, agreed: float) -> tuple[float, float]:
+    """Least and most of the ceiling, where answer i counts `weights[i]` times and two people agree on `agreed`."""
     votes = np.zeros((judged.n_units, judged.n_choices))
     np.add.at(votes, (judged.units, judged.choices), weights)
     others = votes[judged.units]
@@ -183,8 +202,7 @@ def ceiling_bounds(judged: Judged, pairs: Pairs, weights: FloatArray, pair_weigh
         return np.nan, np.nan
     shared = np.unique(judged.units[told & (weights > 0)])
     with_own = votes[shared].max(axis=1).sum() / votes[shared].sum()
-    alike = weighted_share(pairs.same, pair_weights)
-    return float((counted * right).sum() / total), float(min(with_own, np.sqrt(alike)))
+    return float((counted * right).sum() / total), float(min(with_own, np.sqrt(agreed)))
 
 
 # --- Krippendorff's alpha --------------------------------------------------------------------------------------
@@ -208,7 +226,7 @@ def alpha_with_interval(judged: Judged, rng: Generator) -> Share | None:
     value = float(_alphas(np.ones((1, len(counts))), counts)[0])
     if np.isnan(value):
         return None
-    drawn = np.stack([_draw(len(counts), rng) for _ in range(RESAMPLES)])
+    drawn = np.stack([_draw(len(counts), rng) for _ in range(_resamples(len(counts)))])
     low, high = _interval(_alphas(drawn, counts))
     return Share(value, low, high, len(counts), "questions")
 
@@ -263,6 +281,11 @@ def spearman_brown(correlation: float) -> float:
 
 def _resampled(people: IntArray) -> str:
     return "people" if len(np.unique(people)) >= FEWEST_PEOPLE else "questions"
+
+
+def _resamples(n: int) -> int:
+    """How often `n` things are resampled."""
+    return int(np.clip(10_000_000 / max(n, 1), FEWEST_RESAMPLES, RESAMPLES))
 
 
 def _draw(n: int, rng: Generator) -> FloatArray:

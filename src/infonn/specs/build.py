@@ -12,6 +12,7 @@ from infonn.contracts.loop import Learner, Strategy, Task
 from infonn.contracts.storage import LiveStorage, Storage
 from infonn.errors import DataError, StudyError
 from infonn.records import StudyRecord
+from infonn.specs.compiling import compile_in_background, wait_for_kernels
 from infonn.specs.registry import (
     DEFAULT_LEARNERS,
     DEFAULT_STRATEGIES,
@@ -107,7 +108,15 @@ def load_study(
 ) -> Study:
     """A stored study, built from what the storage holds; parts of one's own have to be given again."""
     opened = open_storage(storage) if isinstance(storage, str) else storage
-    return build_study(opened.study(name).spec, opened, learner=learner, strategy=strategy)
+    return _compiling(build_study(opened.study(name).spec, opened, learner=learner, strategy=strategy))
+
+
+def _compiling(study: Study) -> Study:
+    """The study, whose kernels are compiled in the background where they are not yet."""
+    if type(study.learner).__module__.startswith("infonn.learners.posterior."):
+        compile_in_background()
+        study.wait_until_ready = wait_for_kernels
+    return study
 
 
 def _context(settings: Settings, storage: Storage, pool: IntArray | None) -> dict[str, Any]:
@@ -192,7 +201,7 @@ def create_study(
         "strategy": _table_of("strategy", strategy),
     }
     opened = open_storage(storage) if isinstance(storage, str) else storage
-    return start_study(
+    made = start_study(
         spec,
         as_items(items, features),
         opened,
@@ -201,6 +210,7 @@ def create_study(
         learner=None if isinstance(learner, str | Mapping) else learner,
         strategy=None if isinstance(strategy, str | Mapping) else strategy,
     )
+    return _compiling(made)
 
 
 _STEPS = {"learner": "fit", "strategy": "choose"}

@@ -260,8 +260,8 @@ def check_settings(spec: Mapping[str, Any]) -> Settings:
         settings = Settings.model_validate(given)
     except ValidationError as error:
         raise _sentence(error.errors()[0]) from None
-    _check_ranges("learner", settings.learner.settings)
-    _check_ranges("strategy", settings.strategy.settings)
+    check_ranges("learner", settings.learner.settings)
+    check_ranges("strategy", settings.strategy.settings)
     return settings
 
 
@@ -284,11 +284,16 @@ def _as_table(values: Any, table: str) -> dict[str, Any]:
     return values
 
 
-def _check_ranges(table: str, settings: Mapping[str, Any]) -> None:
+def check_ranges(table: str, settings: Mapping[str, Any]) -> None:
+    """Refuse counts among a part's settings that are none, or out of their range."""
     for key, (least, most) in PART_RANGES.items():
         given = settings.get(key)
-        for value in given if isinstance(given, list) else [given]:
-            if isinstance(value, int | float) and not isinstance(value, bool) and not least <= value <= most:
+        for value in given if isinstance(given, list | tuple) else [given]:
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | np.integer):
+                raise DataError(f"[{table}] {key} is {given!r}; it must be a whole number from {least} to {most}.")
+            if not least <= value <= most:
                 raise DataError(f"[{table}] {key} is {given}; it must be from {least} to {most}.")
 
 

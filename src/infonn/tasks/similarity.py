@@ -54,6 +54,8 @@ class SimilarityTask:
         check_kind(self.candidates, self.kind)
         if self.pool is not None:
             pool = check_queries(self.pool, len(self.names))
+            if not len(pool):
+                raise InvalidQueryError("The pool has no queries, so nothing could be asked. Leave it out to ask any.")
             if pool.shape[1] != 1 + self.candidates:
                 raise InvalidQueryError(
                     f"The pool's queries have {pool.shape[1] - 1} candidates, and the study's questions have "

@@ -327,6 +327,7 @@ class EmbeddingOut(BaseModel):
     version: int
     n_answers: int
     up_to_date: bool
+    findings: list[str] = Field(description="Its columns, what features are worth, whether chains disagree.")
     items: list[EmbeddedItem]
 
 

@@ -15,6 +15,7 @@ from infonn import __version__
 from infonn.contracts.storage import changed_spec
 from infonn.datasets.items import ItemSet
 from infonn.errors import DataError, InfonnError, StudyError
+from infonn.findings import Findings
 from infonn.formats import bundle
 from infonn.formats.named import READ, WRITTEN
 from infonn.live.outlook import AccuracyPoint, ForecastOut, outlook, study_paces
@@ -408,7 +409,9 @@ def embedding(record: Stored, server: ServerOf) -> EmbeddingOut:
         for index, item in enumerate(items)
     ]
     current = list(server.storage.revision(record.name)) == list(model["revision"])
-    return EmbeddingOut(version=version, n_answers=int(model["n_answers"]), up_to_date=current, items=points)
+    findings = Findings.from_json(model["findings"]).sentences if "findings" in model else []
+    n_answers = int(model["n_answers"])
+    return EmbeddingOut(version=version, n_answers=n_answers, up_to_date=current, findings=findings, items=points)
 
 
 # --- people ----------------------------------------------------------------------------------------
@@ -422,8 +425,11 @@ def people(record: Stored, token: Shown, server: ServerOf) -> list[PersonOut]:
     storage = server.storage
     everything = storage.answers(record.name, None, everything=True)
     details = storage.details(record.name) if token.role == "owner" else {}
-    why = {person: str(act.details.get("why", "")) for person, act in exclusions(storage, record.name).items()}
-    return people_table(storage.respondents(record.name), everything, details, losses, why)
+    respondents, why = storage.respondents(record.name), {}
+    if any(person.excluded for person in respondents):
+        acts = exclusions(storage, record.name)
+        why = {person: str(act.details.get("why", "")) for person, act in acts.items()}
+    return people_table(respondents, everything, details, losses, why)
 
 
 @router.put("/studies/{name}/people/{respondent}", dependencies=[Owner])

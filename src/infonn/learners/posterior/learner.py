@@ -75,6 +75,8 @@ class Posterior:
     basis: FeatureBasis | None = field(default=None, repr=False, compare=False)  # made once, kept by `replace`
 
     def __post_init__(self) -> None:
+        if self.dims is not None and not (isinstance(self.dims, int | np.integer) and self.dims >= 1):
+            raise DataError(f"dims is {self.dims!r}; it must be a whole number, at least 1.")
         if self.features is None:
             return
         if len(self.features) != self.n_items:

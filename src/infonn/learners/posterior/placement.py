@@ -6,7 +6,8 @@ import numpy as np
 
 from infonn.arrays import FloatArray
 from infonn.beliefs import RowDraws
-from infonn.maths.distances import classical_scaling, pairwise_squared_distances
+from infonn.maths.distances import classical_scaling
+from infonn.maths.kernels.distances import mean_distances
 from infonn.maths.threads import one_thread
 
 LANDMARKS = 500  # items whose distances give the axes of the point estimate, where there are more
@@ -22,11 +23,9 @@ def mean_embedding(draws: FloatArray, n_known: int | None = None) -> FloatArray:
     known = draws[:, :n_known]
     centred = known - known.mean(axis=1, keepdims=True)
     sizes = np.sqrt((centred**2).sum(axis=(1, 2)) / centred.shape[1])
-    distances = np.zeros((draws.shape[1], known.shape[1]))
+    weights = sizes.mean() / len(draws) / np.maximum(sizes, 1e-300)
     with one_thread():
-        for draw, size in zip(draws, np.maximum(sizes, 1e-300)):
-            distances += np.sqrt(pairwise_squared_distances(draw, draw[:n_known])) / size
-        return classical_scaling((distances * sizes.mean() / len(draws)) ** 2)
+        return classical_scaling(mean_distances(draws, known.shape[1], weights) ** 2)
 
 
 def spread_embedding(draws: FloatArray | RowDraws, n_items: int) -> FloatArray:

@@ -233,14 +233,14 @@ def _likelihood(sharpness, lapse, columns, work):  # type: ignore[no-untyped-def
         for row in range(size):
             logs_sum += log_probs[row]
             lapse_sum += lapse_slopes[row]
-        likelihood += logs_sum
-        by_lapse += lapse_sum
+        likelihood += float(logs_sum)
+        by_lapse += float(lapse_sum)
         for j in range(width):
             sharp_sum = np.float32(0)
             for row in range(size):
                 sharp_sum += slopes[j, row] * logs[j, row]
                 slopes[j, row] *= factor / squared[j, row]
-            by_sharpness += sharp_sum
+            by_sharpness += float(sharp_sum)
         for d in range(n_dims):
             for j in range(width):
                 if j < len(firsts):

@@ -76,6 +76,7 @@ function byAnswers(all) {
 async function drawMap(status) {
   if (status.model_at === null) return;
   embedding = await call("GET", `${base}/embedding`);
+  $("#findings").textContent = embedding.findings.join(" ");
   await map.update(embedding.items);
   listItems();
 }
@@ -106,7 +107,7 @@ function tiles(status) {
 }
 
 function tile(title, value, note, bad = false) {
-  return h("div", { class: `tile${bad ? " bad" : ""}` }, h("dt", {}, title), h("dd", { class: "value" }, `${value}`), h("dd", { class: "note" }, note));
+  return h("div", { class: `tile${bad ? " bad" : ""}` }, h("dt", {}, title), h("dd", { class: "value" }, `${value}`), h("dd", { class: "note" }, note.replaceAll(" %", "\u00a0%")));
 }
 
 function alerts(status) {
