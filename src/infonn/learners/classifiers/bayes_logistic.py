@@ -15,7 +15,7 @@ from infonn.errors import DataError
 from infonn.learners.classifiers.rows import Rows, rows_of
 from infonn.maths.softmax import learn_scale, log_softmax, weight_draws
 from infonn.maths.threads import one_thread
-from infonn.queries import Answers
+from infonn.queries import Answers, check_labels
 
 SCALES = (1.0, 4.0, 16.0)  # of the prior, in deviations of a class's logit over items
 
@@ -45,6 +45,7 @@ class BayesLogistic:
 
     def fit(self, answers: Answers, rng: Generator, start: Belief | None = None) -> Belief:
         """From scratch; without any label all classes are alike, and draws come from the prior."""
+        check_labels(answers)
         seed = int(rng.integers(2**63))
         rows = self.rows
         inputs = rows.inputs(answers.queries[:, 0]).astype(float)
