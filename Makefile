@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := deep,postgres,parquet,test,docs
+EXTRAS := deep,postgres,parquet,model,test,docs
 CORE := $(VENV)/.core
 FULL := $(VENV)/.full
 
@@ -50,8 +50,9 @@ $(ECOSYSTEM)/.done: pyproject.toml tests/ecosystem/constraints.txt
 	@echo "Setting up $(ECOSYSTEM) (once) ..."
 	@$(PYTHON) -m venv $(ECOSYSTEM)
 	@$(ECOSYSTEM)/bin/pip install --quiet -c tests/ecosystem/constraints.txt torch==2.13.0
-	@$(ECOSYSTEM)/bin/pip install --quiet -c tests/ecosystem/constraints.txt -e ".[deep,parquet,notebook]" \
+	@$(ECOSYSTEM)/bin/pip install --quiet -c tests/ecosystem/constraints.txt -e ".[deep,parquet,model,notebook]" \
 	  scikit-activeml pytorch-metric-learning datasets nbclient ipykernel pytest pytest-timeout hypothesis httpx
+	@$(ECOSYSTEM)/bin/pip install --quiet --no-deps crowd-kit==1.4.2  # without transformers, which its labels do not need
 	@touch $@
 
 $(CBLEARN)/.done: pyproject.toml tests/ecosystem/constraints-cblearn.txt

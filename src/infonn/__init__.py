@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from infonn.contracts.loop import Strategy
     from infonn.datasets.items import ItemSet, load_items
     from infonn.errors import InfonnError
+    from infonn.live.label_fits import fit_labels
     from infonn.maths.responses import ResponseSettings
     from infonn.queries import Answers
     from infonn.records import Answer, Item, Question
@@ -43,6 +44,7 @@ __all__ = [
     "Study",
     "compare",
     "create_study",
+    "fit_labels",
     "load_items",
     "load_study",
     "register_learner",
@@ -63,6 +65,7 @@ _HOMES = {
     "Study": "study",
     "compare": "comparison",
     "create_study": "specs.build",
+    "fit_labels": "live.label_fits",
     "load_items": "datasets.items",
     "load_study": "specs.build",
     "register_learner": "specs.registry",

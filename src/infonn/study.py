@@ -23,6 +23,7 @@ from infonn.contracts.storage import Answered, Storage
 from infonn.errors import AlreadyAnsweredError, StudyError
 from infonn.findings import Findings, Outlook, findings_of
 from infonn.loop import ASK, FIT, OPENING, SELECT, Loop, Run, cold_rng, fit_runs, live_rng, simulation_rng
+from infonn.maths.annotators import dawid_skene, majority
 from infonn.maths.forecast import EXPECTED_AS_GOOD_AS, FEWEST_HELD_OUT, FEWEST_POINTS, forecast
 from infonn.queries import Answers, Kind, no_answers, padded_queries, split_into_triplets, stack_queries
 from infonn.records import Answer, Item, Outcome, Purpose, Question, Round, check_response
@@ -35,13 +36,37 @@ if TYPE_CHECKING:
 _PARTS = 6  # growing parts of the answers that an outlook fits
 
 
-def answers_of(answered: Sequence[Answered], kind: Kind, n_candidates: int) -> Answers:
-    """Stored answers as arrays, in the order of arrival; skipped questions teach nothing."""
+CORRECTION = "correction"  # what chose a question whose answer counts for more than what others said of the item
+
+
+def answers_of(answered: Sequence[Answered], kind: Kind, n_candidates: int, rule: str = "majority") -> Answers:
+    """Stored answers as arrays, in the order of arrival; skipped questions teach nothing.
+
+    Of labels each item has one: where people disagree `rule` decides, "majority" or "dawid_skene".
+    """
     rows = [pair for pair in answered if pair.answer.outcome == "answered"]
+    if kind == "label":
+        rows = _one_label_each(rows, rule)
     if not rows:
         return no_answers(n_candidates, kind)
     queries = padded_queries([pair.question.query for pair in rows], 0)
     return Answers(queries, np.array([pair.answer.response for pair in rows], np.int32), kind)
+
+
+def _one_label_each(rows: Sequence[Answered], rule: str) -> list[Answered]:
+    """An answer for each item that was labelled, in the order of their first ones; a correction is final."""
+    last = {pair.question.query[0]: pair for pair in rows}
+    if len(last) == len(rows):
+        return list(rows)
+    numbers = {person: number for number, person in enumerate(dict.fromkeys(pair.answer.respondent for pair in rows))}
+    items, people, labels = (
+        np.array(column)
+        for column in zip(*((p.question.query[0], numbers[p.answer.respondent], p.answer.response) for p in rows))
+    )
+    resolved = (dawid_skene if rule == "dawid_skene" else majority)(items, people, labels, int(labels.max()) + 1)
+    label_of = dict(zip(resolved.items.tolist(), resolved.labels.tolist()))
+    label_of |= {p.question.query[0]: p.answer.response for p in rows if p.question.strategy_used == CORRECTION}
+    return [replace(pair, answer=replace(pair.answer, response=label_of[item])) for item, pair in last.items()]
 
 
 class Study:
@@ -65,10 +90,11 @@ class Study:
         seed: int = 0,
         strategy_name: str = "",
         lease_s: float = math.inf,
+        resolve: str = "majority",
     ) -> None:
         self.name, self.storage, self.task, self.learner, self.strategy = name, storage, task, learner, strategy
         self.kind, self.candidates, self.first, self.seed = kind, candidates, first, seed
-        self.strategy_name, self.lease_s = strategy_name, lease_s
+        self.strategy_name, self.lease_s, self.resolve = strategy_name, lease_s, resolve
         self.wait_until_ready: Callable[[], None] = _is_ready  # called before a question is chosen
         self._warm: tuple[Answers, Belief] | None = None  # answers seen, belief
         self._cold: tuple[Answers, Belief] | None = None
@@ -159,7 +185,11 @@ class Study:
 
     def answers(self, purpose: Purpose = "train") -> Answers:
         """The stored answers as arrays; by default those that train the model."""
-        return answers_of(self.storage.answers(self.name, purpose), self.kind, self.candidates)
+        return self.answers_of(self.storage.answers(self.name, purpose))
+
+    def answers_of(self, answered: Sequence[Answered]) -> Answers:
+        """Answers on record as arrays; where people disagree on a label, by the study's own rule."""
+        return answers_of(answered, self.kind, self.candidates, self.resolve)
 
     def belief(self) -> Belief:
         """A cold fit of the stored answers: what is reported and exported."""
@@ -254,7 +284,7 @@ class Study:
         `watch` is told how many of all fits are done.
         """
         everything = [*self.storage.answers(self.name, "train"), *self.storage.answers(self.name, "hold_out")]
-        answers = answers_of(everything, self.kind, self.candidates)
+        answers = self.answers_of(everything)
         return choose_dims(answers, self.loop, self.seed, dims, folds, watch)
 
     def maps(self, by: str = "respondent") -> GroupMaps:
@@ -296,7 +326,7 @@ class Study:
         """
         run, stored = Run(self.loop, self.seed), self.storage.answers(self.name)
         told = {pair.question.id for pair in stored}
-        answers = answers_of(stored, self.kind, self.candidates)
+        answers = self.answers_of(stored)
         questions = self.storage.questions(self.name)
         done = self.storage.rounds(self.name)[: rounds + 1]
         for round in done:  # the fits of an earlier run once more: each belief comes from the one before

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from urllib.parse import quote
 
 from playwright.sync_api import expect
 
 from browser.people import answer_for
 from browser.sites import Site
-from browser.steps import open_study, ready, wait_for_answers, wait_until
+from browser.steps import log_in, open_study, ready, wait_for_answers, wait_until
 
 
 def test_a_label_question_shows_an_example_of_each_class(site: Site, new_page, picture) -> None:
@@ -22,7 +23,7 @@ def test_a_label_question_shows_an_example_of_each_class(site: Site, new_page, p
     page.click("#start")
     ready(page)
     expect(page.locator(".classes > .item img")).to_have_count(1)
-    expect(page.locator(".choice .caption")).to_have_text(classes)  # in their own order, every time
+    expect(page.locator(".options .choice .caption")).to_have_text(classes)  # in their own order, every time
     assert page.locator(".choice img").count() >= 1
     picture(page, "question-labels")
     page.keyboard.press("2")
@@ -69,6 +70,64 @@ def test_many_classes_are_found_by_typing(site: Site, new_page, picture) -> None
     page.locator(".search input").press("Enter")
     wait_for_answers(page, site, record, 1)
     assert classes[site.answers(record)[0].answer.response] == "grey dog"
+
+
+def test_none_of_these_is_an_answer_by_click_and_by_key(site: Site, new_page) -> None:
+    record = site.study("image", {"classes": ["pome", "stone", "citrus"]})
+    page = new_page()
+    open_study(page, site.link(record))
+    page.locator(".choice.none").click()
+    wait_for_answers(page, site, record, 1)
+    ready(page)
+    page.keyboard.press("0")
+    wait_for_answers(page, site, record, 2)
+    for pair in site.answers(record):
+        assert (pair.answer.response, pair.answer.outcome) == (None, "cannot_tell")
+        assert pair.answer.context["none_of_these"]
+
+
+def test_the_nearest_labelled_items_stand_beside_many_classes(site: Site, new_page, picture) -> None:
+    classes = [f"kind {number}" for number in range(20)]
+    record = site.study("image", {"classes": classes, "first": 2}, hold_out=0.0)
+    answer_for(site.storage, record, people=1, each=7)
+    page = new_page()
+    page.goto(site.link(record))
+    chosen = lambda: [q for q in site.storage.questions(record.name, "open") if len(q.query) > 1]  # noqa: E731
+    wait_until(page, lambda: bool(chosen()), "a chosen question")
+    page.click("#start")
+    ready(page)
+    near = page.locator(".nearest .near")
+    expect(near.first).to_be_visible()
+    picture(page, "question-nearest-labelled")
+    label = near.first.locator(".caption").text_content()
+    near.first.click()
+    wait_for_answers(page, site, record, 8)
+    assert classes[site.answers(record)[-1].answer.response] == label
+
+
+def test_predictions_are_looked_through_by_doubt_and_corrected(site: Site, new_page, picture) -> None:
+    classes = ["pome", "stone", "citrus"]
+    record = site.study("image", {"classes": classes, "first": 2}, hold_out=0.0, overlap=2)
+    answer_for(site.storage, record, people=2, each=8)
+    page = new_page()
+    wait_until(page, lambda: site.storage.load_model(record.name) is not None, "a fit")
+    log_in(page, site)
+    page.goto(f"{site.url}/studies/{quote(record.name)}")
+    expect(page.locator("#agreement")).to_contain_text("labelled by several people")
+    page.click("#go-gallery")
+    cards = page.locator("#gallery button")
+    expect(cards).to_have_count(12)
+    picture(page, "gallery", full=True)
+    page.select_option("#shown", "labelled")
+    expect(page.locator("#count")).to_contain_text("labelled")
+    name = cards.first.get_attribute("aria-label").split(":")[0]
+    cards.first.click()
+    expect(page.locator("#correct-heading")).to_have_text(f"What is {name}?")
+    page.keyboard.type("cit")
+    page.keyboard.press("Enter")
+    expect(page.locator("#notice")).to_contain_text(f"{name} is citrus now")
+    corrected = [pair for pair in site.answers(record) if pair.answer.respondent.startswith("owner")]
+    assert [(pair.question.names[0], pair.answer.response) for pair in corrected] == [(name, 2)]
 
 
 def test_a_ranking_is_given_click_by_click(site: Site, new_page, picture) -> None:

@@ -65,16 +65,126 @@ def test_the_loop_from_no_label_at_all_to_predictions(photos, tmp_path):
     later = fill_in(out / "next.csv")
     assert not set(asked) & set(later)
     third = run(*common)
-    assert "Accuracy by cross-validation" in third.output
-    assert len(rows_of(out / "labels.csv")) == 18
+    assert "It does not know yet how accurate it is: 6 labels" in " ".join(third.output.split())
+    labels = rows_of(out / "labels.csv")
+    assert len(labels) == 18
+    assert [row["purpose"] for row in labels].count("hold_out") == 6
+    assert all(row["who"] and row["when"].endswith("Z") and row["counts"] == "true" for row in labels)
     predictions = rows_of(out / "predictions.csv")
-    assert len(predictions) == 42
+    assert len(predictions) == 60
     assert np.mean([row["prediction"] == truth_of(row["item"]) for row in predictions]) > 0.9
-    confidences = [float(row["confidence"]) for row in predictions]
-    assert confidences == sorted(confidences, reverse=True)
-    fourth = run(*common, "--seed", 0)
-    assert rows_of(out / "next.csv")  # nothing was filled in: the same items again
-    assert fourth.exit_code == 0
+    probs = np.array([[float(row[f"p({name})"]) for name in COLOURS] for row in predictions])
+    np.testing.assert_allclose(probs.sum(axis=1), 1, atol=1e-3)
+    chosen = [row["item"] for row in rows_of(out / "next.csv")]
+    fourth = run(*common, "--seed", 0, "--also", "parquet", "--also", "model", "--also", "folders")
+    assert fourth.exit_code == 0, fourth.output
+    assert [row["item"] for row in rows_of(out / "next.csv")] == chosen  # nothing was filled in: the same items again
+    folders = {path.name: len(list(path.iterdir())) for path in (out / "by_class").iterdir()}
+    assert set(folders) == set(COLOURS)
+    assert sum(folders.values()) == 60
+    import skops.io
+    from pyarrow import parquet
+
+    assert parquet.read_table(out / "predictions.parquet").num_rows == 60
+    model = skops.io.load(out / "model.skops", trusted=[])
+    assert list(model.classes_) == list(COLOURS)
+
+
+def test_the_study_can_be_gone_on_with_elsewhere_and_keeps_its_strategy(photos, tmp_path):
+    from infonn.specs.build import load_study
+
+    out = tmp_path / "out"
+    common = ("--items", photos, "--classes", CLASSES, "--out", out, "--next", 6)
+    assert run(*common, "--strategy", "margin").exit_code == 0
+    fill_in(out / "next.csv")
+    assert run(*common).exit_code == 0  # no strategy named: the one it was made with
+    study = load_study(f"sqlite:///{out}/study.db", "labels")
+    assert study.strategy_name == "margin"
+    assert len(study.answers()) + len(study.answers("hold_out")) == 6
+    assert "strategy" in refusal(*common, "--strategy", "entropy")
+
+
+def test_a_label_that_was_changed_takes_the_place_of_the_old_one(tmp_path):
+    (tmp_path / "items.csv").write_text("name,x\n" + "".join(f"{i},{i}\n" for i in range(12)))
+    labels = tmp_path / "ann.csv"
+    common = ("--items", tmp_path / "items.csv", "--classes", "low,high", "--out", tmp_path / "out", "--labels", labels)
+    labels.write_text("item,label\n0,low\n11,high\n1,high\n")
+    assert "low 1, high 2" in run(*common).output
+    labels.write_text("item,label\n0,low\n11,high\n1,low\n")
+    assert "low 2, high 1" in run(*common).output
+    rows = rows_of(tmp_path / "out" / "labels.csv")
+    assert [(row["item"], row["label"], row["in_force"]) for row in rows if row["item"] == "1"] == [
+        ("1", "high", "false"),
+        ("1", "low", "true"),
+    ]
+    assert {row["who"] for row in rows} == {"ann"}
+
+
+def test_people_who_disagree_are_resolved_by_the_rule_that_was_asked_for(tmp_path):
+    (tmp_path / "items.csv").write_text("name,x\n" + "".join(f"{i},{i}\n" for i in range(12)))
+    for person, label in (("ann", "low"), ("ben", "high"), ("cid", "high")):
+        (tmp_path / f"{person}.csv").write_text(f"item,label\n0,low\n11,high\n5,{label}\n")
+    files = [part for person in ("ben", "cid", "ann") for part in ("--import", tmp_path / f"{person}.csv")]
+    common = ("--items", tmp_path / "items.csv", "--classes", "low,high", *files)
+    message = refusal(*common, "--out", tmp_path / "out")
+    assert 'ann.csv calls "5" low' in message
+    assert "Say which label counts: majority, dawid_skene, last" in message
+    assert "low 1, high 2" in run(*common, "--out", tmp_path / "by_majority", "--rule", "majority").output
+    assert "low 2, high 1" in run(*common, "--out", tmp_path / "by_last", "--rule", "last").output
+    assert run(*common, "--out", tmp_path / "by_model", "--rule", "dawid_skene").exit_code == 0
+    who = [row["who"] for row in rows_of(tmp_path / "by_majority" / "labels.csv")]
+    assert sorted(set(who)) == ["ann", "ben", "cid"]
+
+
+def test_nothing_is_asked_for_and_nothing_was_labelled(tmp_path):
+    (tmp_path / "items.csv").write_text("name,x\n" + "".join(f"{i},{i}\n" for i in range(12)))
+    shown = run("--items", tmp_path / "items.csv", "--classes", "low,high", "--out", tmp_path / "out", "--next", 0)
+    assert shown.exit_code == 0, shown.output
+    assert "No labels yet" in shown.output
+    assert rows_of(tmp_path / "out" / "next.csv") == []
+
+
+def test_a_class_that_was_never_seen_is_named(tmp_path):
+    (tmp_path / "items.csv").write_text("name,x\n" + "".join(f"{i},{i}\n" for i in range(30)))
+    (tmp_path / "ann.csv").write_text(
+        "item,label\n" + "".join(f"{i},{'low' if i < 15 else 'high'}\n" for i in range(0, 30, 2))
+    )
+    files = ("--items", tmp_path / "items.csv", "--labels", tmp_path / "ann.csv", "--out", tmp_path / "out")
+    shown = run(*files, "--classes", "low,high,odd")
+    assert "No label yet for odd: what was never seen is never predicted" in " ".join(shown.output.split())
+
+
+def test_an_own_model_is_named_as_module_and_class(tmp_path):
+    (tmp_path / "items.csv").write_text("name,x\n" + "".join(f"{i},{i}\n" for i in range(30)))
+    (tmp_path / "ann.csv").write_text(
+        "item,label\n" + "".join(f"{i},{'low' if i < 15 else 'high'}\n" for i in range(0, 30, 3))
+    )
+    common = ("--items", tmp_path / "items.csv", "--labels", tmp_path / "ann.csv", "--classes", "low,high")
+    shown = run(
+        *common, "--out", tmp_path / "out", "--model", "sklearn.neighbors:KNeighborsClassifier", "--also", "model"
+    )
+    assert shown.exit_code == 0, shown.output
+    predicted = {row["item"]: row["prediction"] for row in rows_of(tmp_path / "out" / "predictions.csv")}
+    assert (predicted["1"], predicted["28"]) == ("low", "high")
+    assert (tmp_path / "out" / "model.skops").exists()
+    assert "is not of the form module:Class" in refusal(*common, "--out", tmp_path / "other", "--model", "sklearn")
+    assert not (tmp_path / "other" / "study.db").exists()
+
+
+def test_what_cannot_be_shown_or_learned_from_is_refused(photos, tmp_path, rng):
+    good = ("--items", photos, "--classes", CLASSES, "--out", tmp_path / "out")
+    (photos / "scan.tif").write_bytes(b"II*")
+    assert "scan.tif is a picture that browsers do not show" in refusal(*good)
+    (photos / "scan.tif").unlink()
+    (photos / "link.png").symlink_to(photos / "00.png")
+    assert "link.png is a link; pictures lie in the folder itself" in refusal(*good)
+    (photos / "link.png").unlink()
+    features = rng.normal(size=(60, 3))
+    features[7, 1] = np.nan
+    np.save(tmp_path / "nan.npy", features)
+    assert "Feature 1 of item 7 is nan" in refusal(*good, "--features", tmp_path / "nan.npy")
+    np.save(tmp_path / "complex.npy", features + 1j)
+    assert "are complex numbers" in refusal(*good, "--features", tmp_path / "complex.npy")
 
 
 def test_own_features_and_labels_and_a_pool_smaller_than_the_batch(tmp_path, rng):

@@ -90,7 +90,7 @@ def test_runs_of_a_trial_share_their_items_and_their_start():
 
 
 def test_a_small_panel_runs_from_end_to_end(tmp_path, monkeypatch):
-    settings = {"sets": ("iris",), "runs": (RANDOM, ("epig_pseudo", "random", 10), panel.DEFAULT)}
+    settings = {"sets": ("iris",), "runs": (RANDOM, ("parbals", "random", 10), panel.DEFAULT)}
     small = panel.EXPERIMENT.settings("smoke") | settings | {"labels": 30, "trials": 1}
     monkeypatch.setitem(panel.EXPERIMENT.presets, "smoke", small)
     results = run_experiment(panel.EXPERIMENT, "smoke", folder=tmp_path)

@@ -28,7 +28,7 @@ def blobs(rng):
 @pytest.mark.parametrize("model", [RandomForestClassifier(20), GaussianNB, "sklearn.naive_bayes:GaussianNB"])
 def test_a_classifier_of_scikit_learn_as_object_class_or_name(blobs, model):
     features, truth = blobs
-    belief = own_model(model, features, 3).fit(label_answers(np.arange(40), truth[:40]), np.random.default_rng(0))
+    belief = own_model(features, 3, model).fit(label_answers(np.arange(40), truth[:40]), np.random.default_rng(0))
     rows = np.arange(40, 200)
     assert (belief.class_log_probs.point(rows).argmax(axis=1) == truth[rows]).mean() > 0.8
     assert belief.log_probs_of(rows).shape == (5, 160, 3)
@@ -49,7 +49,7 @@ def test_a_torch_module_as_object_or_class(blobs):
 
     features, truth = blobs
     for model in (Small, Small(6, 3)):
-        belief = own_model(model, features, 3).fit(label_answers(np.arange(40), truth[:40]), np.random.default_rng(0))
+        belief = own_model(features, 3, model).fit(label_answers(np.arange(40), truth[:40]), np.random.default_rng(0))
         rows = np.arange(40, 200)
         assert (belief.class_log_probs.point(rows).argmax(axis=1) == truth[rows]).mean() > 0.8
         assert belief.embedding.shape == (200, 16)
@@ -67,7 +67,7 @@ def test_a_torch_module_as_object_or_class(blobs):
 )
 def test_what_is_no_model_gets_a_sentence(blobs, model, sentence):
     with pytest.raises(DataError, match=sentence):
-        own_model(model, blobs[0], 3)
+        own_model(blobs[0], 3, model)
 
 
 # --- probabilities ---------------------------------------------------------------------------------------

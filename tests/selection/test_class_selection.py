@@ -46,7 +46,7 @@ def situation(rng) -> Situation:
 
 ALL = [
     *("info_nn", "entropy", "margin", "bald", "batch_bald", "power_bald", "k_center", "badge", "typicality"),
-    *("epig", "epig_pseudo", "info_nn_draws", "margin_spread", "default"),
+    *("epig", "parbals", "info_nn_draws", "margin_spread", "typical_margin"),
 ]
 
 
@@ -369,7 +369,7 @@ def test_a_spread_batch_has_no_two_copies(rng):
 
 
 def test_the_default_starts_with_typical_items_and_goes_on_with_margin(situation):
-    enough = strategies.default(n_classes=2).select(situation, 3, np.random.default_rng(0))  # 16 labels: too few
+    enough = strategies.typical_margin(n_classes=2).select(situation, 3, np.random.default_rng(0))  # 16 labels: too few
     typical = strategies.typicality().select(situation, 3, np.random.default_rng(0))
     assert enough.tolist() == typical.tolist()
     labelled = np.arange(40)
@@ -380,9 +380,9 @@ def test_the_default_starts_with_typical_items_and_goes_on_with_margin(situation
         situation.belief,
         Answers(queries, (labelled % N_CLASSES).astype(np.int32), "label"),
     )
-    rows = strategies.default(N_CLASSES).select(more, 3, np.random.default_rng(0))
-    assert rows.tolist() == strategies.margin().select(more, 3, np.random.default_rng(0)).tolist()
-    many_classes = strategies.default(n_classes=11).select(more, 3, np.random.default_rng(0))
+    rows = strategies.typical_margin(N_CLASSES).select(more, 3, np.random.default_rng(0))
+    assert rows.tolist() == strategies.margin_spread().select(more, 3, np.random.default_rng(0)).tolist()
+    many_classes = strategies.typical_margin(n_classes=11, per_class=4).select(more, 3, np.random.default_rng(0))
     assert many_classes.tolist() == strategies.typicality().select(more, 3, np.random.default_rng(0)).tolist()
 
 

@@ -105,3 +105,20 @@ def test_classes_that_make_no_sense_are_refused(classes, words):
 def test_the_oracle_answers_with_the_true_class(rng):
     oracle = LabelOracle(np.array([2, 0, 1]))
     assert oracle.answer(np.array([[1, -1], [0, 2]]), rng).tolist() == [0, 2]
+
+
+def test_of_copies_one_is_asked_and_none_twice(rng):
+    original = np.repeat(np.arange(0, 30, 3), 3)  # every picture three times
+    task = LabelTask(30, ("a", "b"), original=original)
+    first = task.first_queries(30, rng)[:, 0]
+    assert sorted(first.tolist()) == list(range(0, 30, 3))
+    answers = Answers(np.array([[4, -1, -1], [9, -1, -1]], np.int32), np.array([0, 1], np.int32), "label")
+    proposed = task.propose(Belief(np.zeros((30, 2))), answers, rng)[:, 0]
+    assert proposed.tolist() == [0, 6, *range(12, 30, 3)]  # 4 is a copy of 3, whose label is known then
+
+
+def test_pictures_with_many_copies_are_drawn_as_often_as_these():
+    original = np.array([0] * 9 + [9])
+    task = LabelTask(10, ("a", "b"), original=original)
+    drawn = [int(task.first_queries(1, np.random.default_rng(seed))[0, 0]) for seed in range(300)]
+    assert 240 <= drawn.count(0) <= 292  # nine of ten, within four standard errors

@@ -13,7 +13,7 @@ from infonn.bench.entries import Comparison, Target, peak_anonymous_mb
 from infonn.learners.classifiers.bayes_logistic import BayesLogistic
 from infonn.loop import Loop
 from infonn.queries import Answers
-from infonn.selection.class_strategies import default
+from infonn.selection.class_strategies import typical_margin
 from infonn.tasks.labels import LabelTask
 
 N_ITEMS, N_COLUMNS, N_CLASSES, N_LABELS = 10_000_000, 64, 10, 100
@@ -50,7 +50,7 @@ def choose(file: Path) -> IntArray:
     answers = Answers(queries, _classes(labelled), "label")
     learner = BayesLogistic(features, N_CLASSES)
     task = LabelTask(len(features), tuple(str(label) for label in range(N_CLASSES)))
-    loop = Loop(task, learner, default(N_CLASSES), "label")
+    loop = Loop(task, learner, typical_margin(N_CLASSES), "label")
     belief = loop.fit(answers, rng)
     chosen, _ = loop.choose(belief, answers, answers.queries, 10, rng)
     return chosen[:, 0]

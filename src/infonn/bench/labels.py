@@ -20,7 +20,7 @@ from infonn.learners.classifiers.bayes_logistic import BayesLogistic
 from infonn.maths.information import mutual_information
 from infonn.maths.joint import conditional_information, empty_joint, extended, greedy_joint_batch
 from infonn.queries import Answers
-from infonn.selection.class_strategies import default, info_nn
+from infonn.selection.class_strategies import info_nn, typical_margin
 from infonn.tasks.labels import LabelTask
 
 N_ITEMS, N_CLASSES, N_LABELS, N_DIMS = 60_000, 10, 300, 128
@@ -108,7 +108,7 @@ def ask(learner: BayesLogistic, answers: Answers, size: int) -> IntArray:
     items = np.flatnonzero(unlabelled)
     pool = np.full((len(items), 4), -1, np.int32)
     pool[:, 0] = items
-    return items[default(N_CLASSES).select(Situation(pool, belief, answers), size, rng)]
+    return items[typical_margin(N_CLASSES).select(Situation(pool, belief, answers), size, rng)]
 
 
 def score_all(belief: Belief, answers: Answers) -> IntArray:

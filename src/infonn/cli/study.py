@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from infonn.contracts.storage import LiveStorage
-    from infonn.records import StudyRecord
+    from infonn.records import ItemFile, StudyRecord
 
 study_app = typer.Typer(no_args_is_help=True, help="Create, look at, export and import studies that people answer.")
 storage_app = typer.Typer(no_args_is_help=True, help="Upgrade, back up or restore a storage; its secret and its log.")
@@ -41,6 +41,10 @@ class QuestionKind(StrEnum):
 class Role(StrEnum):
     owner = "owner"
     reader = "reader"
+
+
+_OF_LABELS = ("labels", "predictions", "predictions_parquet", "model", "folders")
+_NO_TEXT = ("bundle", "predictions_parquet", "model", "folders")
 
 
 def register(app: typer.Typer) -> None:
@@ -73,10 +77,15 @@ def _user() -> str:
 
 @study_app.command()
 def create(
-    items: Annotated[Path, typer.Argument(help="items.csv with a column `name`, or a folder of images.")],
+    items: Annotated[Path | None, typer.Argument(help="items.csv with a column `name`, or a folder of images.")] = None,
+    pictures: Annotated[
+        Path | None, typer.Option(help="A folder whose pictures stay where they are, and are served from there.")
+    ] = None,
+    classes: Annotated[str | None, typer.Option(help="Ask for labels: the classes, with commas.")] = None,
+    model: Annotated[str | None, typer.Option(help="Your own classifier for labels, as module:Class.")] = None,
     name: Annotated[str | None, typer.Option(help="What to call the study [default: as in the settings].")] = None,
     settings: Annotated[Path | None, typer.Option(help="A study.toml with more settings.")] = None,
-    features: Annotated[Path | None, typer.Option(help="A .npy file, one row per item.")] = None,
+    features: Annotated[Path | None, typer.Option(help="A .npy or .parquet file, one row per item.")] = None,
     kind: Annotated[
         QuestionKind | None, typer.Option(help="What is asked: the nearest, a ranking, or the odd one of three.")
     ] = None,
@@ -96,8 +105,9 @@ def create(
     ] = "",
 ) -> None:
     """Create a study that people answer, and show its participants' link."""
+    from infonn.errors import DataError
     from infonn.live.transfer import put_study
-    from infonn.live.uploads import items_in, text_media
+    from infonn.live.uploads import items_in, items_in_place, text_media
     from infonn.specs.build import open_live_storage
     from infonn.specs.settings import read_spec
 
@@ -113,7 +123,21 @@ def create(
     for (table, key), value in given.items():
         if value is not None:
             spec.setdefault(table, {})[key] = value
-    read, files = items_in(items, features)
+    if classes is not None:
+        spec.setdefault("study", {})["task"] = "labels"
+        spec.setdefault("queries", {})["classes"] = [label.strip() for label in classes.split(",")]
+    if model is not None:
+        spec["learner"] = {"name": "own_model", "model": model}
+    files: list[ItemFile] = []
+    if pictures is not None:
+        read = items_in_place(pictures, items, features)
+        spec["items"] = {"pictures": str(pictures.resolve())}
+        if features is not None and features.suffix.lower() == ".npy":
+            spec["items"]["mapped"] = str(features.resolve())
+    elif items is None:
+        raise DataError("Say what to ask about: items.csv, a folder of images, or --pictures FOLDER.")
+    else:
+        read, files = items_in(items, features)
     if media is not None:
         files += text_media([(file.name, file.read_bytes()) for file in sorted(media.iterdir()) if file.is_file()])
     opened = open_live_storage(storage)
@@ -169,16 +193,23 @@ def export(
     format: Annotated[ExportFormat, typer.Option("--format", "-f")] = CSV,  # type: ignore[valid-type]
     storage: Storage = STORAGE,
 ) -> None:
-    """Write a study's answers, its people, its reliability, its embedding (a fresh fit), or all of it as one file."""
+    """Write a study's answers, its people, its reliability, its embedding (a fresh fit), or all of it as one file.
+
+    Of a study of labels also: labels (who, when), predictions (with probabilities), the model (skops, or weights of
+    torch), and folders (a ZIP of the pictures by class).
+    """
     from infonn.errors import DataError
     from infonn.formats import bundle
+    from infonn.live.label_fits import fit_labels
     from infonn.live.results import people_csv, people_export
-    from infonn.live.transfer import bundle_of, exported
+    from infonn.live.transfer import bundle_of, exported, exported_labels
     from infonn.specs.build import load_study
 
     opened = _existing(storage)
     record = opened.study(name)
-    if format == "people":
+    if format in _OF_LABELS:
+        data, _, _ = exported_labels(opened, record, format, fit_labels(load_study(opened, name)))
+    elif format == "people":
         data = people_csv(people_export(opened, record))
     elif format == "reliability":
         data = (json.dumps(load_study(opened, name).reliability().to_json(), indent=1) + "\n").encode()
@@ -197,7 +228,7 @@ def export(
     if out is not None:
         out.write_bytes(data)
         typer.echo(f"Wrote {out} ({len(data):,} bytes).", err=True)
-    elif sys.stdout.isatty() and (format == "bundle" or (format in ANSWERS and not ANSWERS[format].is_text)):
+    elif sys.stdout.isatty() and (format in _NO_TEXT or (format in ANSWERS and not ANSWERS[format].is_text)):
         raise DataError(f"{format} is no text for a terminal. Name a file with --out.")
     else:
         sys.stdout.buffer.write(data)

@@ -91,7 +91,9 @@ def _check_kind(dtype: np.dtype[Any], what: str) -> None:
     if dtype.kind == "c":
         raise DataError(f"{what} are complex numbers ({dtype}); use their real and imaginary parts, or their sizes.")
     if dtype.kind not in "fiubO":
-        raise DataError(f"{what} are of type {dtype}; one row of numbers per item is needed.")
+        raise DataError(
+            f"{what} are of type {dtype}; one row of numbers per item, all rows of the same length, is right."
+        )
 
 
 def load_items(path: str | Path, features: FloatArray | str | Path | None = None) -> ItemSet:

@@ -30,6 +30,10 @@ EXPERIMENTS = {  # name: (module:object, what it shows)
     "cifar10-query-length": ("infonn.experiments.paper.cifar10:QUERY_LENGTH", "Labels: classes that a query compares"),
     "svhn": ("infonn.experiments.paper.cifar10:SVHN", "Labels: house numbers"),
     "digits": ("infonn.experiments.paper.digits:EXPERIMENT", "Labels: small digits that need no file"),
+    "label-accuracy": (
+        "infonn.experiments.labels.accuracy:EXPERIMENT",
+        "Labels: whether the accuracy that is told is true",
+    ),
     "label-panel": ("infonn.experiments.labels.panel:EXPERIMENT", "Labels: the panel that decides the default"),
     "beyond-mds": ("infonn.experiments.beyond.mds:EXPERIMENT", "Beyond: points without features"),
     "beyond-synthetic": ("infonn.experiments.beyond.synthetic:EXPERIMENT", "Beyond: a hidden metric of the features"),

@@ -122,20 +122,21 @@ def write_json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def write_parquet(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    arrow, parquet = _arrow()
-    types = {int: arrow.int64(), float: arrow.float64()}
+    pyarrow, parquet = arrow()
+    types = {int: pyarrow.int64(), float: pyarrow.float64()}
     flags = ("excluded", "late", "undone")
     fields = [
-        (name, types[_NUMBERS[name]] if name in _NUMBERS else arrow.bool_() if name in flags else arrow.string())
+        (name, types[_NUMBERS[name]] if name in _NUMBERS else pyarrow.bool_() if name in flags else pyarrow.string())
         for name in COLUMNS
     ]
     cells = [{name: _json(row[name]) if name in _LISTS else row[name] for name in COLUMNS} for row in rows]
     buffer = io.BytesIO()
-    parquet.write_table(arrow.Table.from_pylist(cells, arrow.schema(fields)), buffer)
+    parquet.write_table(pyarrow.Table.from_pylist(cells, pyarrow.schema(fields)), buffer)
     return buffer.getvalue()
 
 
-def _arrow() -> tuple[Any, Any]:
+def arrow() -> tuple[Any, Any]:
+    """pyarrow and its parquet."""
     try:
         import pyarrow
         from pyarrow import parquet
@@ -223,7 +224,7 @@ def _parquet_rows(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _parquet_cells(data: bytes) -> Iterator[dict[str, Any]]:
     """Row by row, read a few at a time: equal rows take nothing in the file, and much in memory."""
-    arrow, parquet = _arrow()
+    pyarrow, parquet = arrow()
     try:
         file, n_bytes = parquet.ParquetFile(io.BytesIO(data)), 0
         check_number(file.metadata.num_rows)
@@ -236,7 +237,7 @@ def _parquet_cells(data: bytes) -> Iterator[dict[str, Any]]:
             yield from batch.to_pylist()
     except DataError:
         raise
-    except (arrow.ArrowException, OSError, ValueError) as error:
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise DataError("The file cannot be read as Parquet.") from error
 
 

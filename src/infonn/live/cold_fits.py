@@ -21,18 +21,19 @@ from infonn.beliefs import Belief, map_of
 from infonn.contracts.storage import Answered, LiveStorage
 from infonn.errors import InfonnError, StorageError
 from infonn.findings import findings_of
+from infonn.live.label_fits import class_probs, fit_labels, label_model
 from infonn.live.limits import FitLimits
 from infonn.live.outlook import NATS
 from infonn.live.results import SPLIT_HALF, split_half_measures
 from infonn.loop import cold_rng
 from infonn.maths.intervals import wilson_interval
 from infonn.maths.prediction import expected_responses, plane_of, response_log_probs, spread_of
-from infonn.queries import Answers, last_labels, not_among
+from infonn.queries import Answers
 from infonn.records import Round
 from infonn.selection.lengths import nats_by_length
 from infonn.specs.build import load_study, open_live_storage
 from infonn.specs.settings import check_spec
-from infonn.study import Study, answers_of
+from infonn.study import Study
 
 log = logging.getLogger("infonn.live.worker")
 _SPLITS, _GROWN, _LONGEST_HALVED_S = 3, 1.5, 30.0  # halves are fitted so often; and not where a fit takes longer
@@ -59,16 +60,20 @@ def fit_cold(storage: LiveStorage, study: Study, queue: int) -> ColdFit:
     """
     revision = storage.revision(study.name)
     answered = [pair for pair in storage.answers(study.name, None) if pair.answer.number <= revision[0]]
-    answers, held_out = (_answers(answered, study, purpose) for purpose in ("train", "hold_out"))
-    if study.kind == "label":  # what another person said of an item trains, and then the item tests nothing
-        held_out = held_out.take(not_among(held_out.queries, answers.queries, study.kind))
     started = time.monotonic()
-    belief = study.loop.fit(answers, cold_rng(study.seed, len(answers)))
+    if study.kind == "label":
+        fitted = fit_labels(study, answered)
+        answers, held_out = fitted.train, fitted.held_out
+        model, measures = label_model(fitted), fitted.measures()
+    else:
+        answers, held_out = (_answers(answered, study, purpose) for purpose in ("train", "hold_out"))
+        belief = study.loop.fit(answers, cold_rng(study.seed, len(answers)))
+        model = model_of(belief, study, answered)
+        measures = hold_out_measures(belief, held_out) | length_measures(belief, study)
     seconds = time.monotonic() - started
-    model = model_of(belief, study, answered)
     model |= {"revision": list(revision), "n_answers": len(answers), "at": time.time(), "seconds": seconds}
     storage.save_model(study.name, revision[0], model)
-    rounds, measures = storage.rounds(study.name), hold_out_measures(belief, held_out) | length_measures(belief, study)
+    rounds = storage.rounds(study.name)
     if check_spec(storage.study(study.name).spec)["people"]["at_random"] > 0:
         compared = max((round.measures.get("n_compared", 0.0) for round in rounds), default=0.0)
         measures |= comparison(study, answered, held_out, compared)
@@ -79,7 +84,7 @@ def fit_cold(storage: LiveStorage, study: Study, queue: int) -> ColdFit:
 
 
 def _answers(answered: list[Answered], study: Study, purpose: str) -> Answers:
-    return answers_of([pair for pair in answered if pair.question.purpose == purpose], study.kind, study.candidates)
+    return study.answers_of([pair for pair in answered if pair.question.purpose == purpose])
 
 
 def comparison(study: Study, answered: list[Answered], held_out: Answers, compared: float) -> dict[str, float]:
@@ -93,7 +98,7 @@ def comparison(study: Study, answered: list[Answered], held_out: Answers, compar
         return {}
     measures = {"n_compared": float(n)}
     for sort, pairs in (("random", at_random), ("chosen", chosen)):
-        answers = answers_of(pairs, study.kind, study.candidates)
+        answers = study.answers_of(pairs)
         measured = hold_out_measures(study.loop.fit(answers, cold_rng(study.seed, n)), held_out)
         kept = ("hold_out_accuracy", "hold_out_low", "hold_out_high")
         measures |= {f"{sort}_{key}": measured[key] for key in kept if key in measured}
@@ -134,8 +139,6 @@ def model_of(belief: Belief, study: Study, answered: list[Answered]) -> dict[str
     model["plane"] = plane_of(whole) if draws is None else map_of(belief, 2)
     if draws is not None:
         model["spread"] = spread_of(to_numpy(draws).astype(float), whole)
-    if study.kind == "label":
-        model["labelled"] = np.column_stack(last_labels(_answers(answered, study, "train")))
     model["findings"] = findings_of(belief, embedding.shape[1], study.loop.dims).to_json()
     model["people"] = _log_losses(belief, study, answered)
     return model
@@ -143,12 +146,12 @@ def model_of(belief: Belief, study: Study, answered: list[Answered]) -> dict[str
 
 def _log_losses(belief: Belief, study: Study, answered: list[Answered]) -> Mapping[str, float]:
     """Mean surprise at each person's answers, in nats."""
-    if belief.response is None or study.kind == "label":
+    if belief.response is None:
         return {}
     pairs = [pair for pair in answered if pair.answer.response is not None and pair.question.purpose != "practice"]
     if not pairs:
         return {}
-    answers = answers_of(pairs, study.kind, study.candidates)
+    answers = study.answers_of(pairs)
     embedding = to_numpy(belief.embedding).astype(float)
     losses = -response_log_probs(embedding, answers.queries, answers.responses, study.kind, belief.response)
     people = np.array([pair.answer.respondent for pair in pairs])
@@ -159,11 +162,8 @@ def hold_out_measures(belief: Belief, held_out: Answers) -> dict[str, float]:
     """Accuracy on answers that never train, with its 95 % interval; nothing where there are none."""
     if not len(held_out):
         return {}
-    if held_out.kind == "label":
-        log_probs = belief.log_probs_of(held_out.queries[:, 0])
-        if log_probs is None:
-            return {}
-        expected = np.logaddexp.reduce(to_numpy(log_probs), axis=0).argmax(axis=-1)
+    if held_out.kind == "label":  # of a comparison of models, which all are tested on the same labels
+        expected = class_probs(belief, held_out.queries[:, 0]).argmax(axis=1)
     else:
         expected = expected_responses(to_numpy(belief.embedding).astype(float), held_out.queries, held_out.kind)
     n_right = int((expected == held_out.responses).sum())

@@ -19,7 +19,7 @@ from infonn.loop import FIT, SELECT, Loop, live_rng
 from infonn.queries import Answers, padded_queries
 from infonn.records import Question
 from infonn.specs.settings import check_spec
-from infonn.study import Study, answers_of
+from infonn.study import Study
 
 log = logging.getLogger("infonn.live.worker")
 
@@ -124,7 +124,7 @@ class Updater:
 
     def _train_answers(self) -> Answers:
         pairs = [pair for pair in self.answered if pair.question.purpose == "train"]
-        return answers_of(pairs, self.study.kind, self.study.candidates)
+        return self.study.answers_of(pairs)
 
     def _update_belief(self) -> None:
         """A warm update of the belief that chooses; it is never shown or exported."""

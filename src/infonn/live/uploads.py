@@ -61,6 +61,20 @@ def items_in(path: Path, features: Path | None = None) -> tuple[ItemSet, list[It
     return items, list(files.values())
 
 
+def items_in_place(pictures: Path, items: Path | None = None, features: Path | None = None) -> ItemSet:
+    """Items whose pictures stay in a folder: all there are, or those that `items`, a CSV file, names."""
+    if not pictures.is_dir():
+        raise DataError(f"{pictures} is no folder. Pictures that stay where they are lie in a folder of the server.")
+    read = read_items(pictures if items is None else items, features)
+    for number, item in enumerate(read.items):
+        check_text(f"Item {number}", item.name, item.text, item.image)
+        if item.audio:
+            raise DataError(f'Item "{item.name}" has a sound; a folder of pictures holds pictures only.')
+        if items is not None and item.image and not (pictures / item.image).is_file():
+            raise DataError(f'Item "{item.name}" names {item.image}, which is not in {pictures}.')
+    return read
+
+
 def text_media(uploads: list[tuple[str, bytes]]) -> list[ItemFile]:
     """Pictures, sounds and videos that a study's texts show: `![words](name.png)`."""
     files: dict[str, ItemFile] = {}

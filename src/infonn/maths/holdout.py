@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import Generator
+from numpy.random import default_rng
 
 from infonn.arrays import BoolArray, FloatArray, IntArray
 
@@ -28,6 +28,7 @@ class AccuracyEstimate:
     accuracy: float | None = None
     low: float | None = None
     high: float | None = None
+    n_right: int | None = None  # of the hold-out
 
     def __str__(self) -> str:
         if self.accuracy is None or self.low is None or self.high is None:
@@ -60,7 +61,7 @@ def estimate_accuracy(
     moved = float(np.mean(rest_certainty) - np.mean(certainty))
     stretch = math.sqrt(1 + n / n_rest)
     low, high = (share + moved + stretch * (end - share) for end in (wilson.low, wilson.high))
-    return AccuracyEstimate(n, _clipped(share + moved), _clipped(low), _clipped(high))
+    return AccuracyEstimate(n, _clipped(share + moved), _clipped(low), _clipped(high), int(np.sum(right)))
 
 
 def _clipped(share: float) -> float:
@@ -73,46 +74,35 @@ def _clipped(share: float) -> float:
 def hold_out_due(n_labels: int, n_held_out: int, size: int, share: float = SHARE) -> int:
     """How many of the next `size` labels go to the hold-out, so that it keeps its share of all labels.
 
-    `n_labels` counts every label so far, those of the hold-out too.
+    `n_labels` counts every label so far, those of the hold-out too. At first the share is a third, where it is not 0,
+    so that something can be told of the accuracy from 60 labels on.
     """
-    return min(size, max(0, math.ceil(share * (n_labels + size) - 1e-9) - n_held_out))
+    n = n_labels + size
+    wanted = max(share * n, min(FEWEST, n / 3)) if share else 0.0
+    return min(size, max(0, math.ceil(wanted - 1e-9) - n_held_out))
 
 
-def draw_hold_out(groups: IntArray, taken: IntArray, size: int, rng: Generator) -> IntArray:
-    """Up to `size` items drawn at random, none a copy of another or of one of `taken`, the items with a label.
+def copy_groups(features: FloatArray, chunk: int = 1 << 13) -> IntArray:
+    """A number for each item, (items, columns) -> (items,): items with the same features, to 6 digits, share one.
 
-    `groups` (items,): copies of one picture have the same number.
+    Rows are compared by 64 bits of a sum of their digits times random odd numbers.
     """
-    free = np.ones(int(groups.max(initial=-1)) + 1, bool)
-    free[groups[taken]] = False
-    chosen: list[int] = []
-    for item in rng.permutation(np.flatnonzero(free[groups])):
-        if len(chosen) == size:
-            break
-        if free[groups[item]]:
-            free[groups[item]] = False
-            chosen.append(int(item))
-    return np.array(chosen, np.int64)
-
-
-def without_copies(groups: IntArray, items: IntArray, others: IntArray) -> IntArray:
-    """Those of `items` that are no copy of one of `others`: what may be learned from beside a hold-out."""
-    return items[~np.isin(groups[items], groups[others])]
-
-
-def copy_groups(features: FloatArray, chunk: int = 1 << 14) -> IntArray:
-    """A number for each item, (items, columns) -> (items,): items with the same features, to 6 digits, share one."""
-    import hashlib
-
-    seen: dict[bytes, int] = {}
-    numbers = np.empty(len(features), np.int64)
+    factors = default_rng(0).integers(-(2**62), 2**62, features.shape[1] + 1) * 2 + 1
+    keys = np.empty(len(features), np.int64)
     for first in range(0, len(features), chunk):
         rows = np.asarray(features[first : first + chunk], np.float32)
         with np.errstate(divide="ignore"):
             digits = 6 - np.ceil(np.log10(np.abs(rows).max(axis=1, initial=0)))
-        factor = 10.0 ** np.where(np.isfinite(digits), digits, 0)
-        rounded = np.round(rows * factor[:, None]).astype(np.int64)  # relative to the row's largest number
-        for row, (values, size) in enumerate(zip(rounded, factor)):
-            key = hashlib.blake2b(values.tobytes() + np.float64(size).tobytes(), digest_size=16).digest()
-            numbers[first + row] = seen.setdefault(key, len(seen))
-    return numbers
+        digits = np.where(np.isfinite(digits), digits, 0).astype(np.int64)  # relative to the row's largest number
+        rounded = np.rint(rows * (10.0**digits)[:, None]).astype(np.int64)
+        keys[first : first + chunk] = rounded @ factors[:-1] + digits * factors[-1]
+    _, firsts, number = np.unique(keys, return_index=True, return_inverse=True)
+    by_first: IntArray = np.argsort(np.argsort(firsts))[number]
+    return by_first
+
+
+def originals(groups: IntArray) -> IntArray:
+    """The first item of each item's group, (items,) -> (items,): the one that is asked in place of its copies."""
+    _, first, number = np.unique(groups, return_index=True, return_inverse=True)
+    found: IntArray = first[number]
+    return found

@@ -68,14 +68,16 @@ def majority(labels: IntArray) -> IntArray:
 def k_means(embedding: FloatArray, items: IntArray, n_clusters: int, rng: Generator) -> IntArray:
     """The cluster of each of `items`, seeded by `rng`; centres are fitted on at most 10,000 of them."""
     from sklearn.cluster import KMeans, MiniBatchKMeans
+    from threadpoolctl import threadpool_limits
 
     n_clusters = min(n_clusters, len(items))
     sample = items if len(items) <= FITTED_ITEMS else rng.choice(items, FITTED_ITEMS, replace=False)
     kind = KMeans if n_clusters <= 50 else MiniBatchKMeans
     model = kind(n_clusters, n_init=1, max_iter=30, random_state=int(rng.integers(2**31)))
-    model.fit(np.asarray(embedding[sample], np.float32))
     chunks = [items[i : i + FITTED_ITEMS] for i in range(0, len(items), FITTED_ITEMS)]
-    return np.concatenate([model.predict(np.asarray(embedding[chunk], np.float32)) for chunk in chunks])
+    with threadpool_limits(1):  # its threads wait for each other: on a busy machine ten times as long
+        model.fit(np.asarray(embedding[sample], np.float32))
+        return np.concatenate([model.predict(np.asarray(embedding[chunk], np.float32)) for chunk in chunks])
 
 
 @dataclass(frozen=True)
@@ -258,14 +260,14 @@ def _by_typicality(
 
 @dataclass(frozen=True)
 class TypicalFirst:
-    """Typical items until there are `per_class` labels for each class, at least `fewest`; then another rule.
+    """Typical items until there are `fewest` labels, and `per_class` for each class; then another rule.
 
     `n_classes` None: as many as were answered so far.
     """
 
     rule: BatchRule = best
     n_classes: int | None = None
-    per_class: int = 4
+    per_class: int = 0
     fewest: int = 20
 
     def __call__(self, scores: FloatArray, situation: Situation, size: int, rng: Generator) -> IntArray:

@@ -68,7 +68,7 @@ def epig(n_targets: int = 100, candidates: int = 1000) -> Strategy:
     return Strategy(LabelTargets(n_targets, candidates), best)
 
 
-def epig_pseudo(n_targets: int = 100, candidates: int = 1000, worlds: int = 4) -> Strategy:
+def parbals(n_targets: int = 100, candidates: int = 1000, worlds: int = 4) -> Strategy:
     """ParBaLS: EPIG for batches, each pick as if labels drawn for the earlier ones were known."""
     return Strategy(LabelTargets(n_targets, candidates), PseudoLabels(worlds))
 
@@ -79,9 +79,9 @@ def info_nn_draws(clusters: bool = False, max_configurations: int = MAX_CONFIGUR
     return Strategy(Information(), batch, PlaceDraws())
 
 
-def default(n_classes: int | None = None, spread: bool = False) -> Strategy:
-    """Typical items of different kinds first, then those whose two most likely classes are closest."""
-    return Strategy(Margin(), TypicalFirst(Spread() if spread else best, n_classes))
+def typical_margin(n_classes: int | None = None, spread: bool = True, per_class: int = 0) -> Strategy:
+    """Typical items of different kinds first, then close calls between two classes that differ from each other."""
+    return Strategy(Margin(), TypicalFirst(Spread() if spread else best, n_classes, per_class))
 
 
 def margin_spread() -> Strategy:

@@ -100,6 +100,7 @@ def build_study(
         first=settings.queries.first,
         seed=settings.study.seed,
         strategy_name=settings.strategy.name,
+        resolve=settings.people.resolve,
     )
 
 
@@ -123,10 +124,12 @@ def _context(settings: Settings, storage: Storage, pool: IntArray | None) -> dic
     """What parts may ask for besides their own settings."""
     name, queries = settings.study.name, settings.queries
     stored = storage.items(name)
+    features = features_of(settings, storage, len(stored))
     return {
         "names": [item.name for item in stored],
         "n_items": len(stored),
-        "features": storage.features(name),
+        "features": features,
+        "original": _originals(features) if settings.study.task == "labels" else None,
         "candidates": queries.candidates,
         "kind": queries.kind,
         "classes": queries.classes,
@@ -134,6 +137,31 @@ def _context(settings: Settings, storage: Storage, pool: IntArray | None) -> dic
         "pool_size": queries.pool_size,
         "pool": pool,
     }
+
+
+def features_of(settings: Settings, storage: Storage, n_items: int) -> FloatArray | None:
+    """The items' features: those in the storage, or the file that the study maps."""
+    if not settings.items.mapped:
+        return storage.features(settings.study.name)
+    from infonn.datasets.items import load_features
+
+    features = load_features(settings.items.mapped)
+    if features.ndim != 2 or len(features) != n_items:
+        raise DataError(
+            f"{settings.items.mapped} has shape {features.shape} by now, and the study has {n_items} items: it is the "
+            "study's file of features, one row per item."
+        )
+    return features
+
+
+def _originals(features: FloatArray | None) -> IntArray | None:
+    """Which item stands for each item and its copies; None where there are no copies."""
+    if features is None or features.ndim != 2:
+        return None
+    from infonn.maths.holdout import copy_groups, originals
+
+    groups = copy_groups(features)
+    return originals(groups) if len(groups) and int(groups.max()) + 1 < len(groups) else None
 
 
 def _named(settings: Settings, part: str, context: Mapping[str, Any]) -> LearnerTable | StrategyTable:
@@ -184,14 +212,17 @@ def create_study(
     """A new study of `items` (names, an items.csv, a folder of images), ready to `ask` and `tell`.
 
     `learner` and `strategy` are names, tables like {"name": "mds", "dims": 3}, or objects of your own. The first
-    `first` questions are random. What may be asked is `pool` (rows of queries), or else drawn, `pool_size` at a time.
+    `first` questions are random: 20, or none where a strategy for labels begins by itself. What may be asked is `pool`
+    (rows of queries), or else drawn, `pool_size` at a time.
     With `load_if_exists` a stored study of this name and these settings goes on. Task "labels" asks for the class of
     items, one of `classes`, and needs features. A question has 3 `candidates` unless you say otherwise, and is of
     `kind` "nearest", "ranking" or "odd_one_out": which of three items does not belong?
     """
     from infonn.datasets.items import as_items
 
-    queries = {"kind": kind, "first": first, "pool_size": pool_size, "classes": list(classes)}
+    queries: dict[str, Any] = {"kind": kind, "pool_size": pool_size, "classes": list(classes)}
+    if first is not None:
+        queries["first"] = first  # else as many as the strategy needs
     if candidates is not None:
         queries["candidates"] = candidates
     spec = {
@@ -247,13 +278,13 @@ def start_study(
         raise StudyError(f'Study "{name}" exists already. Load it with load_if_exists=True, or use another name.')
     if exists:
         stored = check_settings(storage.study(name).spec)
-        settings = _as_stored(settings, stored)
+        settings = _as_stored(spec, settings, stored)
         check_same_study(name, stored.as_tables(), settings.as_tables())
         check_same_items(name, storage.items(name), items.items)
         return build_study(settings.as_tables(), storage, pool, learner=learner, strategy=strategy)
     record = _record(_with_names(settings, items.features is not None))
     build_study(record.spec, _try_out(record, items), pool, learner=learner, strategy=strategy)
-    storage.create_study(record, items.items, items.features)
+    storage.create_study(record, items.items, None if settings.items.mapped else items.features)
     return build_study(record.spec, storage, pool, learner=learner, strategy=strategy)
 
 
@@ -283,11 +314,13 @@ def _with_names(settings: Settings, has_features: bool) -> Settings:
     return settings.model_copy(update=named)
 
 
-def _as_stored(settings: Settings, stored: Settings) -> Settings:
-    """A part that was left to us is the one the study was made with, even if the default is another today."""
-    left = {
+def _as_stored(given: Mapping[str, Any], settings: Settings, stored: Settings) -> Settings:
+    """What was left to us is as the study was made, even if the default is another today."""
+    left: dict[str, Any] = {
         part: getattr(stored, part) for part in ("learner", "strategy") if getattr(settings, part).name == "default"
     }
+    if "first" not in given.get("queries", {}):
+        left["queries"] = settings.queries.model_copy(update={"first": stored.queries.first})
     return settings.model_copy(update=left)
 
 

@@ -74,8 +74,8 @@ def compile_part(part: str) -> None:
     queries = study.loop.random_queries(6, np.empty((0, 4), np.int32), rng)
     answers = Answers(queries, np.zeros(6, np.int32))
     if part == "fit":
-        belief = study.loop.fit(answers, rng)
-        study.loop.fit(answers.take(slice(0, 4)), rng, belief)
+        belief = study.loop.fit(answers.take(slice(0, 4)), rng)
+        study.loop.fit(answers, rng, belief)  # warm, with answers that are new
         return
     draws = rng.standard_normal((4, 60, 3))
     study.loop.choose(Belief(draws[0], draws, response=ResponseSettings(1.0, 2.0, 0.1)), answers, queries, 1, rng)

@@ -26,8 +26,10 @@ LEARNERS = {
     "network_laplace": "infonn.learners.networks.laplace:network_laplace",
 }
 CLASS_LEARNERS = {  # for task "labels"
+    "bayes_logistic": "infonn.learners.classifiers.bayes_logistic:BayesLogistic",
     "logistic": "infonn.learners.classifiers.sklearn_classifier:SklearnClassifier",
     "head": "infonn.learners.classifiers.heads:Head",
+    "own_model": "infonn.learners.classifiers.own_model:own_model",
 }
 LEARNERS_BY_TASK = {"similarity": LEARNERS, "labels": CLASS_LEARNERS}
 STRATEGIES = {
@@ -48,9 +50,14 @@ STRATEGIES = {
 }
 CLASS_STRATEGIES = {  # for task "labels"
     "random": "infonn.selection.strategies:random",
+    "typical_margin": "infonn.selection.class_strategies:typical_margin",
     "info_nn": "infonn.selection.class_strategies:info_nn",
     "entropy": "infonn.selection.class_strategies:entropy",
+    "info_nn_draws": "infonn.selection.class_strategies:info_nn_draws",
     "margin": "infonn.selection.class_strategies:margin",
+    "margin_spread": "infonn.selection.class_strategies:margin_spread",
+    "epig": "infonn.selection.class_strategies:epig",
+    "parbals": "infonn.selection.class_strategies:parbals",
     "bald": "infonn.selection.class_strategies:bald",
     "batch_bald": "infonn.selection.class_strategies:batch_bald",
     "power_bald": "infonn.selection.class_strategies:power_bald",
@@ -76,10 +83,10 @@ STORAGES = {
 DEFAULT_LEARNERS = {  # by task, and by whether the items bring features; panels of data decide (docs/selection.md)
     ("similarity", False): "posterior",
     ("similarity", True): "posterior",
-    ("labels", False): "logistic",  # refuses items without features in its own words
-    ("labels", True): "logistic",
+    ("labels", False): "bayes_logistic",  # refuses items without features in its own words
+    ("labels", True): "bayes_logistic",
 }
-DEFAULT_STRATEGIES = {"similarity": "info_nn", "labels": "info_nn"}  # by task
+DEFAULT_STRATEGIES = {"similarity": "info_nn", "labels": "typical_margin"}  # by task
 EARLIER_NAMES = {"n_dims": "dims"}  # settings of parts as version 0.1 called them
 NEIGHBOURS = {  # "skactiveml:UncertaintySampling", "cblearn:SOE": (kind, prefix) -> what turns the rest into a part
     ("Strategy", "skactiveml"): "infonn.adapters.scikit_activeml:strategy_part",

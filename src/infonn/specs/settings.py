@@ -71,6 +71,8 @@ class ItemsTable(BaseModel):
     file: str = ""
     dataset: str = ""
     features: str = ""
+    mapped: str = ""  # a .npy file of features that stays where it is, read through the memory
+    pictures: str = ""  # the folder on the server that items' pictures are served from
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -81,7 +83,7 @@ class ItemsTable(BaseModel):
 class QueriesTable(_Table):
     candidates: int = 3  # beside the reference; where the odd one of three is asked for, beside any one of them: 2
     kind: Kind = "nearest"
-    first: Annotated[int, Field(ge=0, le=1_000_000)] = 20
+    first: Annotated[int, Field(ge=0, le=1_000_000)] = 20  # random questions at the beginning
     pool_size: Annotated[int, Field(ge=1, le=10_000_000)] = 20_000
     classes: list[Any] = []  # names; the task says what is wrong with one
 
@@ -147,6 +149,7 @@ class PeopleTable(_Table):
     hold_out: Annotated[float, Field(ge=0, le=0.9)] = 0.12  # share of random questions that never train
     at_random: Share = 0.0  # share of the questions that train which are random, to compare the chosen ones with
     overlap: Annotated[int, Field(ge=1, le=100)] = 1  # people who are asked the same query
+    resolve: Literal["majority", "dawid_skene"] = "majority"  # which label counts where people disagree
     repeats: bool = False  # whether one person may be asked the same query again
     self_repeats: Annotated[float, Field(ge=0, le=0.5)] = 0.0  # share of questions asked again, for self-consistency
     repeat_gap: Annotated[int, Field(ge=1, le=1000)] = 10  # questions in between, at least
@@ -253,7 +256,7 @@ def check_settings(spec: Mapping[str, Any]) -> Settings:
         if isinstance(given.get(part), dict):
             given[part] = by_present_names(given[part])
     if isinstance(study := given.get("study"), dict) and study.get("task") == "labels":
-        given["queries"] = {**_as_table(given.get("queries", {}), "queries"), "kind": "label"}
+        given["queries"] = {**_first_labels(given), **_as_table(given.get("queries", {}), "queries"), "kind": "label"}
     if isinstance(queries := given.get("queries"), dict) and queries.get("kind") == "odd_one_out":
         given["queries"] = {"candidates": ODD_CANDIDATES, **queries}
     try:
@@ -263,6 +266,15 @@ def check_settings(spec: Mapping[str, Any]) -> Settings:
     check_ranges("learner", settings.learner.settings)
     check_ranges("strategy", settings.strategy.settings)
     return settings
+
+
+_BEGIN_THEMSELVES = ("default", "typical_margin", "typicality", "random")  # strategies that need no random start
+
+
+def _first_labels(given: Mapping[str, Any]) -> dict[str, int]:
+    strategy = given.get("strategy", {})
+    name = strategy.get("name", "default") if isinstance(strategy, dict) else ""
+    return {"first": 0} if name in _BEGIN_THEMSELVES else {}
 
 
 def _plain(values: Any) -> Any:
@@ -326,7 +338,9 @@ def _sentence(error: ErrorDetails) -> Exception:
     if error["type"] == "literal_error":
         known = list(fields[key].annotation.__args__)
         if isinstance(value, str):
-            return unknown_name({"task": "Task", "kind": "Kind of question"}[key], value, known)
+            return unknown_name(
+                {"task": "Task", "kind": "Kind of question", "resolve": "Rule"}.get(key, key), value, known
+            )
         return DataError(f"[{table}] {key} is {value!r}; it must be one of {', '.join(known)}.")
     if error["type"] in _OUT_OF_RANGE:
         low, high = _range_of(fields[key].metadata)

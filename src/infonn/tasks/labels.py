@@ -23,7 +23,9 @@ class LabelTask:
 
     For every unlabelled item the query is its nearest labelled item of each of the `candidates` nearest classes,
     near to far; where fewer classes have a label the row ends in -1. A response is the index of a class.
-    `start` are the items to label first, in that order, such as typical ones; None draws them at random.
+    `start` are the items to label first, in that order, such as typical ones; None draws them at random. `original`
+    (items,) is the item that stands for each item and its copies: it alone is asked, so that copies of one picture
+    never stand on both sides of a hold-out.
     `among` are the items it asks about; None for all.
     """
 
@@ -32,6 +34,7 @@ class LabelTask:
     candidates: int = 3
     start: IntArray | None = None
     among: IntArray | None = None
+    original: IntArray | None = None
 
     def __post_init__(self) -> None:
         check_classes(self.classes)
@@ -46,6 +49,9 @@ class LabelTask:
     def first_queries(self, size: int, rng: Generator) -> IntArray:
         """Items to label before anything is known; their candidates are all padding."""
         items = rng.permutation(self.n_items) if self.start is None else self.start
+        if self.original is not None:  # a picture with many copies comes as often as they would
+            items = self.original[items]
+            items = items[np.sort(np.unique(items, return_index=True)[1])]
         return self._bare(self._asked(items)[:size])
 
     def limited_to(self, items: IntArray) -> LabelTask:
@@ -62,8 +68,11 @@ class LabelTask:
 
     def propose(self, belief: Belief, answers: Answers, rng: Generator) -> IntArray:
         """Every item without a label. The candidates are left to `completed`: few strategies ask for them all."""
-        unlabelled = np.ones(self.n_items, bool)
-        unlabelled[last_labels(answers)[0]] = False
+        unlabelled, labelled = np.ones(self.n_items, bool), last_labels(answers)[0]
+        if self.original is not None:
+            unlabelled = self.original == np.arange(self.n_items)
+            labelled = self.original[labelled]
+        unlabelled[labelled] = False
         return self._bare(self._asked(np.flatnonzero(unlabelled)))
 
     def completed(self, queries: IntArray, belief: Belief, answers: Answers) -> IntArray:

@@ -25,7 +25,7 @@ from infonn.errors import (
     StudyError,
     UnknownQuestionError,
 )
-from infonn.web import metrics, owners, pages, participants, plotly, results
+from infonn.web import labels, metrics, owners, pages, participants, plotly, results
 from infonn.web.security import HEADERS, client_key
 from infonn.web.server import Limits, Server
 
@@ -68,6 +68,7 @@ def create_app(
     app.state.server = Server(storage, public_url, limits or Limits(), secret, link_warning, ask_proxy)
     app.include_router(participants.router)
     app.include_router(owners.router)
+    app.include_router(labels.router)
     app.include_router(results.router)
     app.include_router(results.pages)
     app.include_router(metrics.router)

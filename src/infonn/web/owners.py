@@ -24,7 +24,17 @@ from infonn.live.results import chance_of, exclusions
 from infonn.live.status import StatusOut, study_status
 from infonn.live.studies import servings_for
 from infonn.live.tokens import make_token
-from infonn.live.transfer import Name, bundle_of, check_name, copied, exported, imported, put_study, restored
+from infonn.live.transfer import (
+    Name,
+    bundle_of,
+    check_from_outside,
+    check_name,
+    copied,
+    exported,
+    imported,
+    put_study,
+    restored,
+)
 from infonn.live.uploads import items_from_uploads, text_media
 from infonn.records import ItemFile, StudyRecord, Token
 from infonn.specs.build import items_of
@@ -61,6 +71,7 @@ WrittenFormat = Annotated[str, Query(json_schema_extra={"enum": WRITTEN})]
 ReadFormat = Annotated[str, Query(json_schema_extra={"enum": READ})]
 
 log = logging.getLogger("infonn.web")
+MOST_ON_MAP = 5000  # items; of more, every second or third is shown
 
 
 class OwnerRoute(GuardedRoute):
@@ -350,7 +361,7 @@ def accuracy(record: Stored, server: ServerOf) -> AccuracyOut:
     points, compared = [], []
     for round in server.storage.rounds(record.name):
         measured = round.measures
-        if measured.get("n_hold_out"):
+        if "hold_out_accuracy" in measured:
             points.append(
                 AccuracyPoint(
                     n_answers=round.n_answers,
@@ -406,7 +417,7 @@ def embedding(record: Stored, server: ServerOf) -> EmbeddingOut:
             plane=[float(value) for value in model["plane"][index]],
             spread=None if spread is None else float(spread[index]),
         )
-        for index, item in enumerate(items)
+        for index, item in list(enumerate(items))[:: -(-len(items) // MOST_ON_MAP)]
     ]
     current = list(server.storage.revision(record.name)) == list(model["revision"])
     findings = Findings.from_json(model["findings"]).sentences if "findings" in model else []
@@ -517,6 +528,7 @@ async def import_answers(
 def _create(request: Request, server: Server, spec: dict[str, Any], items: ItemSet, files: list[ItemFile]) -> StudyOut:
     table = spec.get("study")
     check_name(table.get("name") if isinstance(table, dict) else None)
+    check_from_outside(spec)
     record = put_study(server.storage, spec, items, files)
     request.state.made = record.name
     return _study_out(request, server, record)
@@ -547,5 +559,6 @@ def _study_out(request: Request, server: Server, record: StudyRecord) -> StudyOu
 
 
 def download(data: bytes, content_type: str, filename: str) -> Response:
+    """A reply that a browser saves as a file."""
     disposition = f"attachment; filename*=UTF-8''{quote(filename)}"
     return Response(data, media_type=content_type, headers={"content-disposition": disposition})

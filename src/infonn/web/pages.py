@@ -19,6 +19,7 @@ from starlette.types import Scope
 from infonn.errors import StudyError
 from infonn.formats.named import ANSWERS, WRITTEN
 from infonn.live.studies import LiveStudy
+from infonn.live.uploads import MAX_IMAGES
 from infonn.records import StudyRecord
 from infonn.web import plotly
 from infonn.web.messages import question_view
@@ -112,7 +113,8 @@ def tokens(request: Request, server: ServerOf) -> Response:
 @router.get("/new")
 def new_study(request: Request, server: ServerOf) -> Response:
     """Create a study from files."""
-    return _stranger(request, server) or _page("new.html", languages=languages(), making=True)
+    limits = {"files": MAX_IMAGES, "bytes": server.limits.upload_bytes}
+    return _stranger(request, server) or _page("new.html", languages=languages(), making=True, limits=limits)
 
 
 @router.get("/studies/{name}")
@@ -140,6 +142,18 @@ def edit(name: str, request: Request, server: ServerOf) -> Response:
     return _page("edit.html", name=record.name, page={"name": record.name}, languages=languages(), making=False)
 
 
+@router.get("/studies/{name}/gallery")
+def gallery(name: str, request: Request, server: ServerOf) -> Response:
+    """The predictions of a label study, the most doubtful first, to be looked through and corrected."""
+    if (stranger := _stranger(request, server, name)) is not None:
+        return stranger
+    try:
+        record = server.storage.study(name)
+    except StudyError:
+        return _message("en", "not_found", 404)
+    return _page("gallery.html", name=record.name, page={"name": record.name})
+
+
 @router.get("/studies/{name}/preview")
 def preview(name: str, request: Request, server: ServerOf) -> Response:
     """The participants' page with a few random questions, of which nothing is stored."""
@@ -164,7 +178,7 @@ def _dashboard(name: str, server: Server) -> Response:
         return RedirectResponse("/new", 303) if name == "new" else _message("en", "not_found", 404)
     kind = record.spec.get("queries", {}).get("kind", "nearest")
     exports = {name: ANSWERS[name].title for name in WRITTEN if kind in ANSWERS[name].kinds}
-    page = {"name": record.name, "plotly": plotly.script_path(), "exports": exports}
+    page = {"name": record.name, "plotly": plotly.script_path(), "exports": exports, "labels": kind == "label"}
     return _page("dashboard.html", name=record.name, page=page, style_ids=plotly.style_ids())
 
 

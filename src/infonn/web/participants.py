@@ -15,6 +15,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from infonn.errors import StudyFullError, UnknownQuestionError
 from infonn.live.forms import checked_values, is_filled, screened_out
 from infonn.live.studies import LiveStudy
+from infonn.live.transfer import item_file
 from infonn.live.uploads import MEDIA
 from infonn.records import Answer, Question
 from infonn.storage.leasing import is_wrong
@@ -264,7 +265,7 @@ def media(
     path = None
     if index < len(study.items):
         path = study.items[index].image if kind == "image" else study.items[index].audio
-    file = server.storage.file(study.record.name, path) if path else None
+    file = item_file(server.storage, study.record, study.spec, path) if path else None
     if file is None:
         raise HTTPException(404, f"Item {index} has no {kind}.")
     headers = {"cache-control": "private, max-age=86400"}

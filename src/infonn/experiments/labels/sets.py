@@ -15,7 +15,7 @@ from infonn.arrays import FloatArray, IntArray
 from infonn.datasets.images import Pictures, load
 
 N_COPIES, N_COLUMNS = 20_000, 256  # of the digits resampled
-N_MNIST, N_MNIST_TEST = 4000, 1000  # drawn anew in each trial
+N_MNIST, N_MNIST_TEST = 2000, 1000  # drawn anew in each trial
 RARE_SHARE = 0.06  # of the items of a rare class stay
 NETWORK_ITEMS, NETWORK_TEST, NETWORK_LABELS = 10_000, 2000, 3000  # that get features of a network, that it learns from
 CACHE = Path(tempfile.gettempdir()) / "infonn-label-panel"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from infonn.experiments.beyond.page import selection_page
+from infonn.experiments.labels.page import with_tables
 from infonn.experiments.report.figures import draw_figures, kept_figures
 from infonn.experiments.report.markdown import render_markdown
 from infonn.experiments.report.page import render_page
@@ -33,6 +34,21 @@ def selection_of(results_folder: Path, docs: Path) -> str:
     return selection_page({name: result.claims for name, result in results.items()}, images)
 
 
+def label_pages(results_folder: Path, docs: Path) -> dict[Path, str]:
+    """What docs/label.md and the README beside docs should say, as far as they tell of the label panel."""
+    results = read_results(results_folder)
+    if "label-panel" not in results:
+        return {}
+    told = results["label-accuracy"].claims if "label-accuracy" in results else ()
+    evidence = {claim["id"]: claim["evidence"] for claim in told}
+    places = {docs / "label.md": True, docs.parent / "README.md": False}
+    curves = results["label-panel"].curves
+    found = {place: whole for place, whole in places.items() if place.exists()}
+    return {
+        place: with_tables(place.read_text(encoding="utf-8"), whole, curves, evidence) for place, whole in found.items()
+    }
+
+
 def write_report(
     results_folder: Path, page: Path, docs: Path | None, say: Callable[[str], None] = print
 ) -> dict[str, Result]:
@@ -49,4 +65,6 @@ def write_report(
     if docs is not None:
         (docs / "paper.md").write_text(markdown_of(results_folder, docs), encoding="utf-8")
         (docs / "selection.md").write_text(selection_of(results_folder, docs), encoding="utf-8")
+        for place, text in label_pages(results_folder, docs).items():
+            place.write_text(text, encoding="utf-8")
     return results

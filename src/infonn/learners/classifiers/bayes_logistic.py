@@ -11,6 +11,7 @@ from numpy.random import Generator, default_rng
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
+from infonn.errors import DataError
 from infonn.learners.classifiers.rows import Rows, rows_of
 from infonn.maths.softmax import learn_scale, log_softmax, weight_draws
 from infonn.maths.threads import one_thread
@@ -32,6 +33,10 @@ class BayesLogistic:
     n_draws: int = 64
     scale: bool = True
     scales: Sequence[float] = SCALES
+
+    def __post_init__(self) -> None:
+        if self.features is None:
+            raise DataError("A classifier needs features of the items: numeric columns of items.csv, or a .npy file.")
 
     @cached_property
     def rows(self) -> Rows:
@@ -78,6 +83,10 @@ class Posterior:
     def point(self, rows: IntArray) -> FloatArray:
         """The most probable weights' log-probabilities, (rows, classes)."""
         return log_softmax(self.rows.times(rows, self.weights))
+
+    def point_of(self, features: FloatArray) -> FloatArray:
+        """The same for items that are not among these, from their features: (n, columns) -> (n, classes)."""
+        return log_softmax(self.rows.inputs_of(features) @ np.asarray(self.weights, np.float32))
 
     @cached_property
     def _draws(self) -> FloatArray:

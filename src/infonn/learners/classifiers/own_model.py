@@ -12,8 +12,12 @@ from infonn.contracts.loop import Learner
 from infonn.errors import DataError
 from infonn.learners.classifiers.sklearn_classifier import SklearnClassifier
 
+DEFAULT = "sklearn.linear_model:LogisticRegression"
 
-def own_model(model: Any, features: FloatArray, n_classes: int, members: int = 5, scale: bool = True) -> Learner:
+
+def own_model(
+    features: FloatArray, n_classes: int, model: Any = DEFAULT, members: int = 5, scale: bool = True
+) -> Learner:
     """A learner around `model`: a scikit-learn classifier with `predict_proba`, or a torch module.
 
     `model` is an object, a class, or text "module:Class". A class of torch is called with the number of features and

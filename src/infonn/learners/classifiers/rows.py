@@ -24,11 +24,18 @@ class Rows:
     embedding: FloatArray
     mean: FloatArray
     factor: FloatArray  # what an embedding's row less `mean` is multiplied by
+    raw_mean: FloatArray
+    raw_factor: FloatArray  # the same for features as they were given
 
     def inputs(self, rows: IntArray) -> FloatArray:
         """(rows, columns + 1)."""
         points = (np.asarray(self.embedding[rows], np.float32) - self.mean) * self.factor
         return np.hstack([points, np.ones((len(rows), 1), np.float32)])
+
+    def inputs_of(self, features: FloatArray) -> FloatArray:
+        """(n, columns + 1) of items that are not among these, from features as they are given."""
+        points = (np.asarray(features, np.float32) - self.raw_mean) * self.raw_factor
+        return np.hstack([points, np.ones((len(points), 1), np.float32)])
 
     def times(self, rows: IntArray, weights: FloatArray) -> FloatArray:
         """Inputs times `weights` (columns + 1, n), in float32: (rows, n), a chunk at a time."""
@@ -56,11 +63,12 @@ def rows_of(features: FloatArray, scale: bool) -> Rows:
     mean, deviation = column_spread(features)
     width = np.where(deviation > 0, deviation, 1.0) if scale else np.ones_like(deviation)
     length = max(float(((deviation / width) ** 2).sum()) ** 0.5, 1e-12)
+    factor = (1 / (width * length)).astype(np.float32)
     if scale and features.size <= COPIED:
         scaled = ((np.asarray(features, np.float32) - mean) / width).astype(np.float32)
-        return Rows(scaled, np.zeros_like(mean), np.full_like(mean, 1 / length))
+        return Rows(scaled, np.zeros_like(mean), np.full_like(mean, 1 / length), mean, factor)
     raw = features if features.dtype == np.float32 else np.asarray(features, np.float32)
-    return Rows(raw, mean, (1 / (width * length)).astype(np.float32))
+    return Rows(raw, mean, factor, mean, factor)
 
 
 def column_spread(features: FloatArray) -> tuple[FloatArray, FloatArray]:

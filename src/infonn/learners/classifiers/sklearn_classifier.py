@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.random import Generator
 from infonn.arrays import FloatArray, IntArray
 from infonn.beliefs import Belief
 from infonn.errors import DataError
-from infonn.maths.scaling import scaled
+from infonn.maths.scaling import column_scaling, scaled
 from infonn.queries import Answers, check_labels
 
 FLOOR = 1e-6  # no class is impossible because a classifier has not met it yet
@@ -53,7 +53,8 @@ class SklearnClassifier:
         for _ in range(self.members):
             rows = resample(labels, rng)
             fitted.append(self._member(features[items[rows]], labels[rows], rng))
-        return Belief(features, class_log_probs=_Committee(features, tuple(fitted), self.n_classes))
+        scaling = column_scaling(np.asarray(self.features)) if self.scale else None
+        return Belief(features, class_log_probs=_Committee(features, tuple(fitted), self.n_classes, scaling))
 
     @cached_property
     def _scaled(self) -> FloatArray:
@@ -98,6 +99,7 @@ class _Committee:
     features: FloatArray
     fitted: Sequence[Any]
     n_classes: int
+    scaling: tuple[FloatArray, FloatArray] | None  # mean and deviation of the features as they were given
 
     def __call__(self, rows: IntArray) -> FloatArray:
         members = self.fitted[1:] or self.fitted
@@ -105,6 +107,22 @@ class _Committee:
 
     def point(self, rows: IntArray) -> FloatArray:
         return self._log_probs(self.fitted[0], rows)
+
+    def pipeline(self) -> Any:
+        """The classifier that saw every label behind the scaling of its features, as scikit-learn's pipeline."""
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        if self.scaling is None:
+            return make_pipeline(self.fitted[0])
+        scaler = StandardScaler()
+        scaler.mean_, scaler.scale_ = (np.asarray(part, float) for part in self.scaling)
+        scaler.var_, scaler.n_features_in_, scaler.n_samples_seen_ = (
+            scaler.scale_**2,
+            len(scaler.mean_),
+            len(self.features),
+        )
+        return make_pipeline(scaler, self.fitted[0])
 
     def _log_probs(self, model: Any, rows: IntArray) -> FloatArray:
         probs = np.full((len(rows), self.n_classes), FLOOR, np.float32)
@@ -117,26 +135,3 @@ def resample(labels: IntArray, rng: Generator) -> IntArray:
     """Rows drawn with replacement within each class, so that no class is lost."""
     rows = [rng.choice(np.flatnonzero(labels == c), (labels == c).sum()) for c in np.unique(labels)]
     return np.concatenate(rows) if rows else np.empty(0, np.int64)
-
-
-def cross_validate(learner: SklearnClassifier, answers: Answers, rng: Generator, folds: int = 5) -> tuple[int, int]:
-    """How many labels are predicted rightly by a fit that did not see them, and of how many.
-
-    Folds hold equal shares of every class; a class with one label only is left out, since it cannot be both seen and
-    predicted.
-    """
-    single = replace(learner, members=0)
-    fold = np.empty(len(answers), np.int64)
-    counts = np.bincount(answers.responses, minlength=learner.n_classes)
-    for label in np.flatnonzero(counts):
-        own = np.flatnonzero(answers.responses == label)
-        fold[rng.permutation(own)] = np.arange(len(own)) % folds
-    right = total = 0
-    for part in np.unique(fold):
-        tested = (fold == part) & (counts[answers.responses] > 1)
-        if not tested.any():
-            continue
-        belief = single.fit(answers.take(fold != part), rng)
-        predicted = single.predict_log_probs(belief, answers.queries[tested, 0]).argmax(axis=1)
-        right, total = right + int((predicted == answers.responses[tested]).sum()), total + int(tested.sum())
-    return right, total

@@ -5,6 +5,7 @@ import { call, copy, download, notice, study } from "./api.js";
 import { accuracyFigure, paceFigure, paces } from "./curves.js";
 import { Figure, percent } from "./figures.js";
 import { ItemMap } from "./map.js";
+import { LABEL_EXPORTS, showLabels } from "./labels.js";
 import { People, ago } from "./people.js";
 import { steer } from "./steering.js";
 import { drawTrust } from "./trust.js";
@@ -14,7 +15,7 @@ const FEWEST = 10; // hold-out answers from which on a point is drawn
 const FEWEST_COMPARED = 30; // and from which on random questions stand beside chosen ones
 const LISTED = 300; // items of the map as a table
 
-const { name, exports: formats } = pageData();
+const { name, labels, exports: formats } = pageData();
 const base = study(name);
 const curve = new Figure($("#accuracy"));
 const pace = new Figure($("#pace"));
@@ -29,7 +30,7 @@ async function look() {
   const answers = JSON.stringify([status.answers, status.skipped, status.undone, status.people]);
   const work = [];
   if (status.model_at !== seen.model) work.push(drawCurve(status), drawMap(status), drawTrust(base));
-  if (answers !== seen.answers || status.model_at !== seen.model) work.push(people.update());
+  if (answers !== seen.answers || status.model_at !== seen.model) work.push(people.update(), labels && showLabels(name));
   await Promise.all(work);
   seen = { model: status.model_at, answers };
   tiles(status);
@@ -146,7 +147,8 @@ $("#delete").addEventListener("submit", async (event) => {
 });
 
 function exports() {
-  const links = Object.entries(formats).map(([format, title]) => h("a", { class: "button", href: `/api${base}/export?format=${format}`, download: "" }, title));
+  const paths = [...Object.entries(formats).map(([format, title]) => [title, `export?format=${format}`]), ...(labels ? LABEL_EXPORTS : [])];
+  const links = paths.map(([title, path]) => h("a", { class: "button", href: `/api${base}/${path}`, download: "" }, title));
   const persons = h("a", { class: "button", href: `/api${base}/people/export`, download: "" }, "People (CSV)");
   const places = h("button", { type: "button", onclick: saveEmbedding }, "Embedding (CSV)");
   const all = h("a", { class: "button main", href: `/api${base}/bundle`, download: "" }, "Everything");

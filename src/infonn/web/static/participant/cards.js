@@ -1,6 +1,7 @@
 // A question as elements, built ahead of time: its images load and decode while an earlier question is answered.
 
 import { h } from "../shared/dom.js";
+import { nearestExamples, noneOfThese } from "./labels.js";
 
 const PATIENCE_MS = 12_000; // after this a question is shown though an image is still missing
 export const MANY_CLASSES = 12;
@@ -86,8 +87,11 @@ function buildClasses(question, texts, choose, pictures) {
   });
   const cards = buttons.map((button) => h("div", { class: "card" }, button));
   const options = h("div", { class: "options", role: "group", "aria-label": texts.options }, cards);
-  const node = h("div", { class: `asked classes${searched ? " searched" : ""}` }, reference, searched && search(buttons, texts), options);
-  return { node, buttons, shape: "classes", n: searched ? 0 : buttons.length, withPictures: withPictures && !searched, searched };
+  const none = noneOfThese(texts, choose, buttons.map(({ dataset }) => dataset.key));
+  const near = searched && nearestExamples(question, texts, choose, (item) => (item.image ? picture(item.image, "", pictures) : null));
+  const above = [searched && search(buttons, texts), near];
+  const node = h("div", { class: `asked classes${searched ? " searched" : ""}` }, reference, above, options, none);
+  return { node, buttons: [...buttons, none], shape: "classes", n: searched ? 0 : cards.length, withPictures: withPictures && !searched, searched };
 }
 
 function exampleOf(item, pictures) {

@@ -4,6 +4,7 @@ import { $, fill, pageData } from "../shared/dom.js";
 import { Clock, deviceClass, painted } from "./clock.js";
 import { showForm } from "./form.js";
 import { listenForKeys } from "./keys.js";
+import { NONE } from "./labels.js";
 import { Outbox } from "./outbox.js";
 import { Screen } from "./screen.js";
 import { PreviewServer, Server } from "./server.js";
@@ -157,7 +158,9 @@ async function showNext(started = null) {
   if (started !== null) performance.measure("choice-to-paint", { start: started, end: at });
 }
 
-function choose(response, event, outcome = "answered") {
+function choose(chosen, event, asked = "answered") {
+  const none = chosen === NONE;
+  const [response, outcome] = none ? [null, "cannot_tell"] : [chosen, asked];
   const question = store.state.deck[0];
   const now = Math.min(event.timeStamp || Infinity, performance.now());
   if (!screen.open || !question || screen.current?.question.id !== question.id) return;
@@ -170,7 +173,7 @@ function choose(response, event, outcome = "answered") {
     response,
     outcome,
     response_time_s: Math.round(seconds * 1e4) / 1e4,
-    context: { ...seen, images_missing: clock.missing, ...circumstances(event) },
+    context: { ...seen, images_missing: clock.missing, ...(none && { none_of_these: true }), ...circumstances(event) },
   };
   screen.setOpen(false);
   clock.stop();
@@ -394,7 +397,7 @@ $("#copy-code").addEventListener("click", async () => {
 });
 listenForKeys(screen, {
   undo,
-  press: (button, event) => (button.getAttribute("aria-pressed") ? button.click() : choose(Number(button.dataset.response), event)),
+  press: (button, event) => (button.getAttribute("aria-pressed") ? button.click() : choose(button.dataset.response === NONE ? NONE : Number(button.dataset.response), event)),
   outcome: (outcome, event) => choose(null, event, outcome),
 });
 // A page restored by the browser's back button may be an old one.
