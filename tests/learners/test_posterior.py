@@ -1,5 +1,8 @@
 """Posterior learners: they learn, go on warm, restart when they must, and stay stable as answers grow."""
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 
@@ -330,3 +333,23 @@ def test_labels_and_missing_features_are_refused() -> None:
         Posterior(4).fit(Answers(np.array([[0, 1, 2]]), np.array([0]), "label"), np.random.default_rng(0))
     with pytest.raises(DataError, match="3 rows of features for 4 items"):
         Posterior(4, features=np.zeros((3, 2)))
+
+
+FIT = """
+import hashlib, numpy as np
+from infonn.learners.posterior.learner import Posterior
+from infonn.queries import Answers, draw_queries
+rng = np.random.default_rng(0)
+answers = Answers(draw_queries(60, 20, 3, rng), rng.integers(0, 3, 60).astype(np.int32))
+belief = Posterior(20, rng.normal(size=(20, 5)), n_chains=8).fit(answers, np.random.default_rng(1))
+print(hashlib.md5(np.ascontiguousarray(belief.state["parameters"]).tobytes()).hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_kernels_just_compiled_and_out_of_the_cache_give_the_same_chains(tmp_path) -> None:
+    def fitted() -> str:
+        env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+        return subprocess.run([sys.executable, "-c", FIT], capture_output=True, text=True, check=True, env=env).stdout
+
+    assert fitted() == fitted()

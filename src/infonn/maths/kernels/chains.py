@@ -17,6 +17,7 @@ from infonn.maths.kernels.logs import REORDERED, fast_exp, fast_log
 
 FAR = np.float32(-1e30)  # log weight of padding: next to nothing
 BLOCK = 256  # answers worked on at a time
+ORDERED = REORDERED - {"reassoc"}  # every sum in the order in which it stands
 
 # --- random numbers: splitmix64 of a counter that starts at the chain's seed ------------------------------
 
@@ -44,6 +45,20 @@ def _fill_normals(counter, out):  # type: ignore[no-untyped-def]
 
 
 # --- the density ------------------------------------------------------------------------------------------
+#
+# Sums have an order of their own, in steps that the compiler can work on side by side. Left to the compiler, the order
+# would differ between a kernel just compiled and the same one out of the cache, and chains make much of a last digit.
+
+
+@njit(cache=True, fastmath=ORDERED)
+def _folded(numbers, size):  # type: ignore[no-untyped-def]
+    """The sum of the first `size` numbers, by folding them in half again and again; they are used up."""
+    while size > 1:
+        half = (size + 1) // 2
+        for row in range(size - half):
+            numbers[row] += numbers[row + half]
+        size = half
+    return numbers[0]
 
 
 @njit(cache=True, inline="always")
@@ -57,7 +72,7 @@ def _parts(logit_share, n_features):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _columns(features, pairs, stages, n_options):  # type: ignore[no-untyped-def]
-    """Features by column and items by place, so that loops run along rows; (features, items, how many, ...).
+    """Features by column and by item, items by place, so that loops run along rows; (features, items, how many, ...).
 
     `firsts` has one row where all pairs of an answer share their first item, the reference, else a row for each pair.
     Padding stands as its reference, beyond the count of pairs.
@@ -79,8 +94,8 @@ def _columns(features, pairs, stages, n_options):  # type: ignore[no-untyped-def
         ranked = ranked or stages[row] > 1
         padded = padded or counts[row] < width
     guesses = (1 / n_options).astype(np.float32)
-    by_column = np.ascontiguousarray(features.T).astype(np.float32)
-    return by_column, firsts, seconds, counts, stages, guesses, ranked, padded
+    by_item = features.astype(np.float32)
+    return np.ascontiguousarray(by_item.T), firsts, seconds, counts, stages, guesses, ranked, padded, by_item
 
 
 @njit(cache=True)
@@ -97,7 +112,7 @@ def _workspace(shape, columns):  # type: ignore[no-untyped-def]
     return points, pull, differences, (squared, logs, slopes), (log_probs, by_lapse, one, two)
 
 
-@njit(cache=True, fastmath=REORDERED)
+@njit(cache=True, fastmath=ORDERED)
 def _embed(parameters, shape, features, points):  # type: ignore[no-untyped-def]
     n_items, n_dims, n_features = shape
     settings = (n_features + n_items) * n_dims
@@ -115,7 +130,7 @@ def _embed(parameters, shape, features, points):  # type: ignore[no-untyped-def]
                 points[d, i] += weight * features[f, i]
 
 
-@njit(cache=True, fastmath=REORDERED)
+@njit(cache=True, fastmath=ORDERED)
 def _answers(points, columns, first, size, sharpness, lapse, work):  # type: ignore[no-untyped-def]
     """Fills `work` for `size` answers from `first` on: differences, d^2 + 1, log weights, slopes of log P by each;
     log P(answer), its slope by the lapse. Float32, which the caller sums up in float64.
@@ -123,7 +138,7 @@ def _answers(points, columns, first, size, sharpness, lapse, work):  # type: ign
     Loops are short and run along the answers, so that the compiler vectorises each; a block of them stays in the
     processor's nearest memory.
     """
-    _, firsts, seconds, counts, stages, guesses, ranked, padded = columns
+    _, firsts, seconds, counts, stages, guesses, ranked, padded, _ = columns
     _, _, differences, (squared, logs, slopes), (log_probs, by_lapse, attentive, reference) = work
     width = len(squared)
     sharp, lapsed, clear = np.float32(sharpness), np.float32(lapse), np.float32(1 - lapse)
@@ -169,7 +184,7 @@ def _answers(points, columns, first, size, sharpness, lapse, work):  # type: ign
             slopes[j, row] *= attentive[row]
 
 
-@njit(cache=True, fastmath=REORDERED)
+@njit(cache=True, fastmath=ORDERED)
 def _nearest(work, size):  # type: ignore[no-untyped-def]
     """log P(the first pair is chosen) without lapses, and its slopes."""
     _, _, _, (_, logs, slopes), (log_probs, _, largest, totals) = work
@@ -195,7 +210,7 @@ def _nearest(work, size):  # type: ignore[no-untyped-def]
             slopes[j, row] = -slopes[j, row] * totals[row]
 
 
-@njit(cache=True, fastmath=REORDERED)
+@njit(cache=True, fastmath=ORDERED)
 def _ranked(work, counts, stages, first, size):  # type: ignore[no-untyped-def]
     """log P(the pairs in this order, for as many stages) without lapses, and its slopes."""
     _, _, _, (_, logs, slopes), (log_probs, _, _, _) = work
@@ -216,11 +231,11 @@ def _ranked(work, counts, stages, first, size):  # type: ignore[no-untyped-def]
         log_probs[row] = total_log
 
 
-@njit(cache=True, fastmath=REORDERED)
+@njit(cache=True, fastmath=ORDERED)
 def _likelihood(sharpness, lapse, columns, work):  # type: ignore[no-untyped-def]
     """(log likelihood, its slopes by log sharpness and by the lapse rate's logit) of work's points; fills its pulls."""
     firsts, seconds = columns[1], columns[2]
-    points, pull, differences, (squared, logs, slopes), (log_probs, lapse_slopes, _, force) = work
+    points, pull, differences, (squared, logs, slopes), (log_probs, lapse_slopes, products, force) = work
     likelihood = by_sharpness = by_lapse = 0.0
     width, n = seconds.shape
     n_dims = len(points)
@@ -229,18 +244,13 @@ def _likelihood(sharpness, lapse, columns, work):  # type: ignore[no-untyped-def
     for first in range(0, n, BLOCK):
         size = min(BLOCK, n - first)
         _answers(points, columns, first, size, sharpness, lapse, work)
-        logs_sum = lapse_sum = np.float32(0)
-        for row in range(size):
-            logs_sum += log_probs[row]
-            lapse_sum += lapse_slopes[row]
-        likelihood += float(logs_sum)
-        by_lapse += float(lapse_sum)
+        likelihood += float(_folded(log_probs, size))
+        by_lapse += float(_folded(lapse_slopes, size))
         for j in range(width):
-            sharp_sum = np.float32(0)
             for row in range(size):
-                sharp_sum += slopes[j, row] * logs[j, row]
+                products[row] = slopes[j, row] * logs[j, row]
                 slopes[j, row] *= factor / squared[j, row]
-            by_sharpness += float(sharp_sum)
+            by_sharpness += float(_folded(products, size))
         for d in range(n_dims):
             for j in range(width):
                 if j < len(firsts):
@@ -257,11 +267,13 @@ def _likelihood(sharpness, lapse, columns, work):  # type: ignore[no-untyped-def
     return likelihood, by_sharpness, by_lapse
 
 
-@njit(cache=True, fastmath=REORDERED)
+@njit(cache=True, fastmath=ORDERED)
 def _density(parameters, gradient, shape, columns, mean, sd, work):  # type: ignore[no-untyped-def]
     """(log posterior, log likelihood) and the gradient of the former; sd 0 fixes a parameter."""
     n_items, n_dims, n_features = shape
-    features, points, pull = columns[0], work[0], work[1]
+    features, by_item = columns[0], columns[8]
+    points, pull = work[0], work[1]
+    products, sums = np.empty(n_items, np.float32), np.empty(n_features, np.float32)
     settings = (n_features + n_items) * n_dims
     sharpness = math.exp(parameters[settings + n_dims + 3])
     lapse = 1 / (1 + math.exp(-parameters[settings + n_dims + 4]))
@@ -273,14 +285,15 @@ def _density(parameters, gradient, shape, columns, mean, sd, work):  # type: ign
     spread = math.exp(parameters[settings + n_dims + 2])
     for d in range(n_dims):
         stretched = scale * math.exp(spread * parameters[settings + d])
-        by_stretch = by_share = 0.0
         for i in range(n_items):
-            by_stretch += pull[d, i] * points[d, i]
+            products[i] = pull[d, i] * points[d, i]
+        by_stretch, by_share = float(_folded(products, n_items)), 0.0
+        sums[:] = np.float32(0)
+        for i in range(n_items):
+            for f in range(n_features):
+                sums[f] += pull[d, i] * by_item[i, f]
         for f in range(n_features):
-            total = np.float32(0)
-            for i in range(n_items):
-                total += pull[d, i] * features[f, i]
-            gradient[f * n_dims + d] = total * stretched * by_features
+            gradient[f * n_dims + d] = sums[f] * stretched * by_features
         for i in range(n_items):
             place = (n_features + i) * n_dims + d
             gradient[place] = pull[d, i] * stretched * by_offset
