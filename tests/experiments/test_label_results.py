@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from infonn.experiments.labels import panel
+from infonn.experiments.labels import accuracy, panel
+from infonn.experiments.report.results import read_results
 from infonn.experiments.report.write import label_pages
 from infonn.specs.registry import DEFAULT_STRATEGIES
 
@@ -22,6 +23,17 @@ def test_the_interval_that_is_told_holds_the_truth(n_held_out):
     claim = claims_of("label-accuracy")[f"label-accuracy-{n_held_out}"]
     assert claim["holds"], claim["evidence"]
     assert claim["evidence"]["studies"] >= 150
+
+
+def test_every_study_is_drawn_with_whether_its_interval_holds():
+    curves = read_results(ROOT / "results")["label-accuracy"].curves
+    panels = accuracy.figures(curves)["estimates"].axes
+    drawn = [[line.get_label() for line in axes.lines[1:]] for axes in panels]
+    assert drawn == [
+        ["interval holds the truth (189)", "does not (11)"],
+        ["interval holds the truth (187)", "does not (17)"],
+    ]
+    assert accuracy.figures([]) == {}
 
 
 def test_the_default_is_what_the_panel_chose():

@@ -95,3 +95,22 @@ def test_a_named_picture_that_is_not_there_is_said(pictures, tmp_path):
         items_in_place(pictures, tmp_path / "items.csv")
     with pytest.raises(DataError, match="is no folder"):
         items_in_place(tmp_path / "items.csv")
+
+
+def test_the_command_that_leaves_pictures_where_they_are(pictures, tmp_path, rng):
+    from typer.testing import CliRunner
+
+    from infonn.cli.main import app
+    from infonn.storage.sql import SqlStorage
+
+    np.save(tmp_path / "features.npy", rng.normal(size=(5, 3)).astype(np.float32))
+    words = ["study", "create", "--pictures", pictures, "--features", tmp_path / "features.npy"]
+    words += ["--classes", "heron,stork,crane", "--name", "birds", "--storage", f"sqlite:///{tmp_path}/s.db"]
+    made = CliRunner().invoke(app, list(map(str, words)))
+    assert made.exit_code == 0, made.output
+    spec = SqlStorage(f"sqlite:///{tmp_path}/s.db").study("birds").spec
+    assert spec["items"]["pictures"] == str(pictures)
+    assert spec["strategy"]["name"] == "typical_margin"
+    assert spec["queries"]["first"] == 0
+    neither = CliRunner().invoke(app, ["study", "create", "--storage", f"sqlite:///{tmp_path}/s.db"])
+    assert "Say what to ask about" in str(neither.exception)

@@ -210,7 +210,7 @@ def test_the_default_learner_is_reported_as_it_is_fitted_cold() -> None:
     storage = MemoryStorage()
     new_study(storage, learner={})
     answer_in_turns(storage, Worker(storage), 8)
-    fresh = load_study(storage, "s").belief().embedding
+    fresh = load_study(storage, "s").embedding().to_numpy()
     np.testing.assert_array_equal(storage.load_model("s")[1]["embedding"], fresh)
 
 

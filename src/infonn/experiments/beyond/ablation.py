@@ -28,7 +28,8 @@ BEST, JOINT, PAIRWISE, GAUSSIAN = "Best only", "Joint", "Pairwise", "Log-determi
 FREE, GIVEN = "Features ignored", "Noise given"
 EARLIER = ("Default, 0.1.0", "Linear metric, 0.1.0", "Hybrid, 0.1.0")  # kept as they were run
 CRITERIA, RULES, LEARNERS = (RANDOM, ENTROPY, TARGETS), (BEST, JOINT, PAIRWISE, GAUSSIAN), (FREE, GIVEN)
-KINDS = {"criterion": CRITERIA, "batch rule": RULES, "learner": (*LEARNERS, *EARLIER)}
+PUBLISHED = ("Linear metric", "Hybrid")  # what results of 0.1.0 itself call them, beside the default of then
+KINDS = {"criterion": CRITERIA, "batch rule": RULES, "learner": (*LEARNERS, *PUBLISHED, *EARLIER)}
 N_TARGETS = 32  # triplets that stand for all: a quarter of the strategy's own number, and of its time
 
 STRATEGIES: dict[str, Callable[[], Strategy]] = {

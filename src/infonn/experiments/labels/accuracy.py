@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import default_rng
@@ -16,6 +16,7 @@ from infonn.learners.classifiers.bayes_logistic import BayesLogistic
 from infonn.live.label_fits import fit_sides
 from infonn.maths.holdout import copy_groups, originals
 from infonn.maths.intervals import wilson_interval
+from infonn.plots.look import COLOURS, GREY, new_figure, style
 from infonn.queries import Answers, no_answers
 from infonn.selection.class_strategies import typical_margin
 from infonn.storage.memory import MemoryStorage
@@ -137,7 +138,31 @@ def tables(curves: Sequence[Curve]) -> dict[str, str]:
 
 
 def figures(curves: Sequence[Curve]) -> dict[str, Figure]:
-    return {}
+    """Every study: the accuracy it told against the true one, and whether its interval holds the truth."""
+    shown = [n for n in HELD_OUT if pick(curves, held_out=n)]
+    if not shown:
+        return {}
+    with style():
+        figure = new_figure(4.4 * len(shown), 4.2)
+        grid: Any = figure.subplots(1, len(shown), squeeze=False, sharex=True, sharey=True)
+        for axes, n in zip(grid[0], shown):
+            _draw_studies(axes, pick(curves, held_out=n))
+            axes.set_title(f"{n} hold-out labels")
+            axes.set_xlabel("accuracy on the unlabelled items")
+        grid[0, 0].set_ylabel("accuracy that is told")
+    return {"estimates": figure}
+
+
+def _draw_studies(axes: Any, curves: Sequence[Curve]) -> None:
+    truth, told, covered = (np.array([c.measures[key][0] for c in curves]) for key in (TRUTH, ESTIMATE, COVERED))
+    least = min(truth.min(), told.min())
+    axes.plot([least, 1], [least, 1], color=GREY, linewidth=1)
+    for holds, colour, text in ((True, COLOURS[0], "interval holds the truth"), (False, COLOURS[1], "does not")):
+        own = (covered == 1) == holds
+        axes.plot(
+            truth[own], told[own], "o", color=colour, ms=4, alpha=0.6, mew=0, label=f"{text} ({np.count_nonzero(own)})"
+        )
+    axes.legend(loc="upper left")
 
 
 SMALL = ("rare classes", "breast cancer")  # with 300 held out little is left to be predicted
