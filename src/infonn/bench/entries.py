@@ -139,7 +139,7 @@ def watched_anonymous_mb(work: Callable[[], object], every_s: float = 0.01) -> f
 
 
 def _anonymous_mb() -> float:
-    lines = Path("/proc/self/status").read_text().splitlines()
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return int(next(line for line in lines if line.startswith("RssAnon")).split()[1]) / 1024
 
 

@@ -44,7 +44,7 @@ def write_scale_page(folder: Path, docs: Path) -> Path:
 
 def _read(path: Path) -> Any:
     try:
-        return json.loads(path.read_text())
+        return json.loads(path.read_text(encoding="utf-8"))
     except OSError:
         raise DataError(
             f"{path} is not there. `infonn bench growth|workers --json FILE` make {', '.join(FILES)}; speed is "

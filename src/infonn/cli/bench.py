@@ -46,7 +46,7 @@ def bench(
         text = writer.dumps(_alone(names[0], storage, people, seconds, learner, items), indent=1)
         typer.echo(text)
         if json is not None:
-            json.write_text(text + "\n")
+            json.write_text(text + "\n", encoding="utf-8")
         return
 
     from rich.console import Console

@@ -13,7 +13,7 @@ from infonn.experiments.trial import Curve, Probe
 @lru_cache
 def curves_of(experiment: str) -> tuple[Curve, ...]:
     """What is kept in `<experiment>_earlier.json`; every curve's settings have its `version`."""
-    kept = json.loads(Path(__file__).with_name(f"{experiment}_earlier.json").read_text())
+    kept = json.loads(Path(__file__).with_name(f"{experiment}_earlier.json").read_text(encoding="utf-8"))
     return tuple(Curve.from_json(curve) for curve in kept)
 
 
