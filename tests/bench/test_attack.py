@@ -1,16 +1,14 @@
 """The stranger of `infonn bench attack`: a moment of it, so that its numbers can be trusted."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
 from infonn.bench.attack import Stranger, bench_attack
 from infonn.errors import DataError
+from threads import in_thread
 
 
 def test_point_3_people_are_answered_while_a_stranger_is_at_work() -> None:
-    with ThreadPoolExecutor(1) as thread:  # this one may have an event loop of the browser tests
-        figures = thread.submit(bench_attack, people=3, seconds=2.0, rounds=1, think_s=0.1, workers=0).result()
+    figures = in_thread(bench_attack, people=3, seconds=2.0, rounds=1, think_s=0.1, workers=0)
     assert figures["errors"] == 0
     assert figures["stranger_requests"] > 300
     assert figures["attacked_p50_s"] > 0

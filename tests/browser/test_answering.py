@@ -215,7 +215,8 @@ def test_practice_tells_what_was_meant(site: Site, new_page, picture) -> None:
     open_study(page, site.link(record))
     expect(page.locator("#practice")).to_be_visible()
     page.locator(".choice", has=page.get_by_alt_text("cherry")).click()
-    expect(page.locator("#feedback")).to_contain_text("“lime”")
+    expect(page.locator("#feedback")).to_contain_text("this one")  # pictures are shown without their names
+    expect(page.locator("#feedback").get_by_alt_text("lime")).to_be_visible()
     expect(page.locator(".wrong")).to_have_count(1)
     picture(page, "practice")
     page.keyboard.press("Enter")
@@ -228,6 +229,15 @@ def test_practice_tells_what_was_meant(site: Site, new_page, picture) -> None:
     expect(page.locator("#progress-text")).to_have_text("0 of 1")
     choose(page)
     expect(page.locator("#end")).to_be_visible()
+
+
+def test_practice_with_words_names_what_was_meant(site: Site, new_page) -> None:
+    practice = [{"reference": "lemon", "candidates": ["lime", "cherry", "fig"], "expected": "lime"}]
+    page = new_page()
+    open_study(page, site.link(site.study("text", practice=practice)))
+    page.locator(".choice", has_text="cherry").click()
+    expect(page.locator("#feedback")).to_contain_text("“lime”")
+    expect(page.locator("#feedback-picture")).to_be_hidden()
 
 
 def test_a_crowd_platform_sends_and_takes_back_its_people(site: Site, new_page) -> None:

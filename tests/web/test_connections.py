@@ -14,6 +14,7 @@ from infonn.web import plotly
 from infonn.web.outgoing import Outgoing
 from infonn.web.server import Limits
 from infonn.web.turns import Turns
+from threads import in_thread
 
 from .conftest import Site
 from .test_hostile import raw, running
@@ -84,7 +85,7 @@ def test_point_3_a_flood_from_one_address_is_waited_for_by_nobody_else() -> None
         assert not turns._busy
         assert not turns._waiting
 
-    asyncio.run(crowd())
+    in_thread(asyncio.run, crowd())
 
 
 def test_point_3_who_is_slow_to_send_or_read_keeps_no_turn() -> None:
@@ -112,7 +113,7 @@ def test_point_3_who_is_slow_to_send_or_read_keeps_no_turn() -> None:
     async def noted(message) -> None:
         await asyncio.sleep(0)
 
-    asyncio.run(crowd())
+    in_thread(asyncio.run, crowd())
 
 
 def test_point_3_a_flood_over_sockets_is_all_answered() -> None:
@@ -143,4 +144,4 @@ def test_point_3_one_client_keeps_only_so_many_bytes_in_memory_by_reading_slowly
         outgoing.reply("slow", b"x" * 90, "image/png", {})  # it was read
         return sent
 
-    assert asyncio.run(slow_reader()) == [0, 90]
+    assert in_thread(asyncio.run, slow_reader()) == [0, 90]

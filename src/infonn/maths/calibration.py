@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.maths.softmax import log_softmax
@@ -19,6 +18,7 @@ def learn_temperature(log_probs: FloatArray, labels: IntArray) -> float:
     """
     if len(labels) < FEWEST:
         return 1.0
+    from scipy.optimize import minimize_scalar  # slow to import, and pages do not need it
 
     def loss(log_temperature: float) -> float:
         log_likely = tempered(log_probs, float(np.exp(log_temperature)))[np.arange(len(labels)), labels]

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.random import Generator
-from scipy.linalg import solve_triangular
-from scipy.optimize import minimize
 
 from infonn.arrays import FloatArray, IntArray
 
@@ -38,6 +36,8 @@ def best_weights(
     features: FloatArray, labels: IntArray, n_classes: int, scale: float, start: FloatArray | None = None
 ) -> FloatArray:
     """The most probable weights: (n, dims), (n,) -> (dims, classes). `start` may be the weights of another scale."""
+    from scipy.optimize import minimize  # slow to import, and pages do not need it
+
     n_dims = features.shape[1]
     wanted = np.eye(n_classes)[labels]
 
@@ -59,6 +59,8 @@ def left_out_log_prob(features: FloatArray, labels: IntArray, weights: FloatArra
     The step that a label took is undone to first order: by the curvature of its class alone, as the blocks of
     different classes are left out. About as good as fitting n times over for comparing scales, and far quicker.
     """
+    from scipy.linalg import solve_triangular  # as slow
+
     logits = features @ weights
     probs = softmax(logits)
     wanted = np.eye(weights.shape[1])[labels]

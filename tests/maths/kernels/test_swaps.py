@@ -40,7 +40,8 @@ def test_swaps_score_as_the_queries_they_make(predictor, response, n_candidates,
         possible = ~(queries[:, :, None] == items).any(axis=1)
         np.testing.assert_array_equal(np.isfinite(scores), possible)
         written = swapped(queries, position, items)[possible]
-        np.testing.assert_array_equal(scores[possible], predict.information(written))
+        # The two kernels are compiled apart: float32 sums in another order, or with fused products.
+        np.testing.assert_allclose(scores[possible], predict.information(written), rtol=1e-6, atol=1e-7)
         np.testing.assert_allclose(scores[possible], mutual_information(predict(written)), atol=2e-6)
 
 
