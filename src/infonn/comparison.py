@@ -30,7 +30,7 @@ from infonn.experiments.statistics import (
     pick,
     value_at,
 )
-from infonn.experiments.sweep import Claim, Experiment, Plan, Report, run_experiment
+from infonn.experiments.sweep import Claim, Experiment, Plan, Progress, run_experiment
 from infonn.experiments.trial import Curve, Setup
 from infonn.records import Item
 from infonn.specs.build import start_study
@@ -66,7 +66,7 @@ def compare(
     engine: Engine | None = None,
     folder: str | Path | None = None,
     restart: bool = False,
-    report: Report | None = None,
+    progress: Progress | None = None,
     say: Callable[[str], None] = print,
 ) -> Comparison:
     """Run every strategy under every learner, `trials` times each; within a trial all share truth, start and seed.
@@ -94,7 +94,7 @@ def compare(
             processes=processes,
             engine=engine,
             restart=restart,
-            report=report,
+            progress=progress,
             say=say,
         )
     curves = [Curve.from_json(curve) for curve in results["curves"]]

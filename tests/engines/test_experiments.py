@@ -65,7 +65,7 @@ def tiny(folder, engine, **settings):
         seed=7,
         folder=folder / f"{type(engine).__name__}",
         engine=engine,
-        report=lambda *done: told.append(done),
+        progress=lambda *done: told.append(done),
         say=lambda text: None,
     )
     return results["curves"], told

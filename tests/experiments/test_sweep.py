@@ -154,7 +154,7 @@ def test_processes_change_nothing(tmp_path, monkeypatch) -> None:
     alone = run_experiment(EXPERIMENT, "smoke", folder=tmp_path / "one")
     told: list[tuple[int, ...]] = []
     shared = run_experiment(
-        EXPERIMENT, "smoke", folder=tmp_path / "two", processes=2, report=lambda *done: told.append(done)
+        EXPERIMENT, "smoke", folder=tmp_path / "two", processes=2, progress=lambda *done: told.append(done)
     )
     assert shared["curves"] == alone["curves"]
     assert told[-1][:2] == (6, 6)

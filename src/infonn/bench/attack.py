@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from infonn.bench.load import LOOPBACK, MAX_SECONDS, Crowd, Plan, visit
+from infonn.bench.load import LOOPBACK, MAX_SECONDS, Crowd, Visit, visit
 from infonn.bench.serve import wait_for_worker
 from infonn.bench.servers import free_port, server, wait_until_up
 from infonn.errors import DataError
@@ -49,9 +49,9 @@ def bench_attack(
             if workers:
                 wait_for_worker(storage, "bench")
             for number, attacked in itertools.product(range(rounds), (False, True)):
-                plan = Plan("127.0.0.1", port, record.key, people, seconds, think_s, seed=2 * number + attacked)
+                planned = Visit("127.0.0.1", port, record.key, people, seconds, think_s, seed=2 * number + attacked)
                 with stranger_at_work(port, record.key, seconds) if attacked else contextlib.nullcontext([0]) as sent:
-                    crowd = asyncio.run(visit(plan, Crowd()))
+                    crowd = asyncio.run(visit(planned, Crowd()))
                 times[attacked] += crowd.seconds
                 errors, n_sent = errors + crowd.failed + len(crowd.refused), n_sent + sent[0]
             status = study_status(storage, storage.study("bench"))

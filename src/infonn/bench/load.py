@@ -30,7 +30,7 @@ class Crowd:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Visit:
     """So many people for so long; each thinks for about `think_s`, at least 0.2 s where it is not 0."""
 
     host: str
@@ -50,24 +50,24 @@ class Plan:
             )
 
 
-async def visit(plan: Plan, crowd: Crowd, stop: asyncio.Event | None = None) -> Crowd:
+async def visit(planned: Visit, crowd: Crowd, stop: asyncio.Event | None = None) -> Crowd:
     """Let the crowd answer until the time is over, or `stop` is set; what is under way is brought to its end."""
-    end = time.monotonic() + plan.seconds
+    end = time.monotonic() + planned.seconds
     stop = stop or asyncio.Event()
-    rngs = [np.random.default_rng([plan.seed, i]) for i in range(plan.people)]
-    await asyncio.gather(*(_Person(plan, crowd, rng, end, stop).live() for rng in rngs))
+    rngs = [np.random.default_rng([planned.seed, i]) for i in range(planned.people)]
+    await asyncio.gather(*(_Person(planned, crowd, rng, end, stop).live() for rng in rngs))
     return crowd
 
 
 class _Person:
-    def __init__(self, plan: Plan, crowd: Crowd, rng: np.random.Generator, end: float, stop: asyncio.Event) -> None:
-        self.plan, self.crowd, self.rng, self.end, self.stop = plan, crowd, rng, end, stop
+    def __init__(self, planned: Visit, crowd: Crowd, rng: np.random.Generator, end: float, stop: asyncio.Event) -> None:
+        self.planned, self.crowd, self.rng, self.end, self.stop = planned, crowd, rng, end, stop
         self.session = ""
         self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def live(self) -> None:
         try:
-            await asyncio.sleep(self.rng.random() * max(self.plan.think_s, 0.05))
+            await asyncio.sleep(self.rng.random() * max(self.planned.think_s, 0.05))
             turn = await self._post("session", {})
             if turn is None:
                 return
@@ -98,9 +98,9 @@ class _Person:
         return time.monotonic() > self.end or self.stop.is_set()
 
     def _thinking(self) -> float:
-        if not self.plan.think_s:
+        if not self.planned.think_s:
             return 0.0
-        return max(0.2, float(self.rng.normal(self.plan.think_s, self.plan.think_s / 3)))
+        return max(0.2, float(self.rng.normal(self.planned.think_s, self.planned.think_s / 3)))
 
     async def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
         """The reply; a request that broke is sent again, as it is. None when it was refused, or time has run out."""
@@ -125,12 +125,12 @@ class _Person:
 
     async def _exchange(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if self.streams is None:
-            self.streams = await asyncio.open_connection(self.plan.host, self.plan.port)
+            self.streams = await asyncio.open_connection(self.planned.host, self.planned.port)
         reader, writer = self.streams
         data = json.dumps(body).encode()
         head = [
-            f"POST /api/p/{self.plan.key}/{path} HTTP/1.1",
-            f"Host: {self.plan.host}:{self.plan.port}",
+            f"POST /api/p/{self.planned.key}/{path} HTTP/1.1",
+            f"Host: {self.planned.host}:{self.planned.port}",
             "Content-Type: application/json",
             f"Content-Length: {len(data)}",
         ]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from infonn.bench.entries import Target, told
-from infonn.bench.load import Crowd, Plan, visit
+from infonn.bench.load import Crowd, Visit, visit
 from infonn.bench.servers import free_port, server, wait_until_up
 from infonn.live.status import study_status
 from infonn.live.transfer import put_study
@@ -43,8 +43,8 @@ def bench_serve(
         with server(url, port, folder, workers=1):
             wait_until_up(port)
             wait_for_worker(kept, study)
-            plan = Plan("127.0.0.1", port, record.key, people, seconds, think_s)
-            crowd = asyncio.run(visit(plan, Crowd()))
+            planned = Visit("127.0.0.1", port, record.key, people, seconds, think_s)
+            crowd = asyncio.run(visit(planned, Crowd()))
             request = urllib.request.Request(
                 f"http://127.0.0.1:{port}/api/server", headers={"authorization": f"Bearer {token}"}
             )

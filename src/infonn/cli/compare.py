@@ -84,7 +84,7 @@ def compare(
             engine=opened,
             folder=folder,
             restart=restart,
-            report=bars.report,
+            progress=bars.show,
             say=lambda text: console.print(text, markup=False),
         )
     table = comparison.table(target=target)

@@ -60,8 +60,8 @@ def plan(
     console = Console()
     wanted = Wanted(items, dims, candidates, noise, target, seed)
     say = lambda text: console.print(text, markup=False)  # noqa: E731
-    with open_engine(engine, processes, scheduler) as opened, _watched(console, trials) as report:
-        curves = run_plan(wanted, trials, seconds, report, opened, open_studies(out, wanted, say))
+    with open_engine(engine, processes, scheduler) as opened, _watched(console, trials) as progress:
+        curves = run_plan(wanted, trials, seconds, progress, opened, open_studies(out, wanted, say))
     counts = {name: counts_of(curves, name, target) for name in (ACTIVE, RANDOM)}
     estimates = {name: estimate(values) for name, values in counts.items()}
     ratio = saving(counts[ACTIVE], counts[RANDOM])

@@ -58,7 +58,7 @@ class CurveBars:
     def __exit__(self, *_: object) -> None:
         self.progress.stop()
 
-    def report(self, done: int, total: int, round: int, rounds: int) -> None:
+    def show(self, done: int, total: int, round: int, rounds: int) -> None:
         share = round / rounds if rounds else 0.0
         self.progress.update(self.curves, completed=done + share * (done < total), total=total)
         self.progress.update(self.rounds, completed=round, total=rounds or None, visible=rounds > 0)

@@ -59,7 +59,7 @@ def reproduce(
                 folder=folder,
                 engine=opened,
                 restart=restart,
-                report=bars.report,
+                progress=bars.show,
                 say=console.print,
             )
         _summary(console, results)

@@ -43,7 +43,7 @@ FEWEST = 3  # trials that an interval needs
 CHANCE = 0.5  # of a triplet
 CHAINS = 24  # of a posterior: half of what a live study has, so that more trials fit into a minute
 
-Report = Callable[[int, int, int], None]  # trials done, trials, answers so far
+Progress = Callable[[int, int, int], None]  # trials done, trials, answers so far
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def run_plan(
     wanted: Wanted,
     trials: int,
     seconds: float = math.inf,
-    report: Report | None = None,
+    progress: Progress | None = None,
     engine: Engine | None = None,
     studies: Journal | None = None,
 ) -> list[Curve]:
@@ -139,15 +139,15 @@ def run_plan(
     def following(trial: int, _: list[Curve]) -> list[int]:
         return next_trials(1, time.perf_counter() - begun[trial])
 
-    run = _Trials(wanted, (lambda answers: report(n_done, trials, answers)) if report and engine.is_here else None)
+    run = _Trials(wanted, (lambda answers: progress(n_done, trials, answers)) if progress and engine.is_here else None)
     for _, found in engine.run(run, next_trials(engine.n_workers), following):
         n_done += 1
         for curve in found:
             if studies is not None:
                 studies.add(curve)
         curves += found
-        if report is not None:
-            report(n_done, trials, found[0].queries[-1])
+        if progress is not None:
+            progress(n_done, trials, found[0].queries[-1])
     return sorted(curves, key=lambda curve: curve.trial)
 
 
@@ -156,10 +156,10 @@ class _Trials:
     """Both strategies on a simulated study."""
 
     wanted: Wanted
-    report: Callable[[int], None] | None = None  # answers so far
+    progress: Callable[[int], None] | None = None  # answers so far
 
     def __call__(self, trial: int) -> list[Curve]:
-        told = self.report and (lambda round, _: self.report(FIRST + round * self.wanted.batch))  # type: ignore[misc]
+        told = self.progress and (lambda round, _: self.progress(FIRST + round * self.wanted.batch))  # type: ignore[misc]
         setups = setups_of(self.wanted, trial)
         try:
             return run_setups(setups, told)

@@ -22,7 +22,7 @@ from infonn.loop import stacks
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Report = Callable[[int, int, int, int], None]  # curves done, curves in all, rounds done, rounds of this part
+Progress = Callable[[int, int, int, int], None]  # curves done, curves in all, rounds done, rounds of this part
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def run_experiment(
     processes: int = 1,
     engine: Engine | None = None,
     restart: bool = False,
-    report: Report | None = None,
+    progress: Progress | None = None,
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
     """Run what is not yet in `folder`, then write `results.json` and the figures there. Gives the results.
@@ -108,7 +108,7 @@ def run_experiment(
     spec = {"experiment": experiment.name, "preset": preset, "settings": settings, "seed": seed, "device": device}
     journal = Journal.open(folder / "curves.jsonl", plain(spec), restart=restart, say=say)
     with nullcontext(engine) if engine is not None else open_engine(processes=processes) as opened:
-        _run_blocks(experiment, plan, n_trials, journal, opened, report, say)
+        _run_blocks(experiment, plan, n_trials, journal, opened, progress, say)
     journal.close()
 
     curves = [curve for curve in journal.curves if curve.trial < n_trials]
@@ -163,7 +163,7 @@ def _run_blocks(
     n_trials: int,
     journal: Journal,
     engine: Engine,
-    report: Report | None,
+    progress: Progress | None,
     say: Callable[[str], None],
 ) -> None:
     """Run what the journal lacks, wherever the engine says; curves are kept as they come, and by this process alone."""
@@ -173,7 +173,7 @@ def _run_blocks(
         Block(number, trials, journal.keys_of(trials))
         for number, trials in enumerate(_blocks(n_trials, experiment.together, engine.n_workers))
     ]
-    watch = _Watch(report, len(blocks))
+    watch = _Watch(progress, len(blocks))
     take = _Steps(place, plan, watch.rounds if engine.is_here else None)
     sharing = gpu_shared(plan.device, say) if isinstance(engine, Processes) else nullcontext()
     with sharing:
@@ -198,7 +198,7 @@ class _Steps:
 
     place: str | Experiment  # where the experiment is found, or itself
     plan: Plan
-    report: Callable[[int, int], None] | None = None
+    progress: Callable[[int, int], None] | None = None
     latest: tuple[tuple[int, ...], list[Setup | Probe]] | None = None
 
     def __call__(self, block: Block) -> Step:
@@ -208,7 +208,7 @@ class _Steps:
         probes = [part for part in pending if isinstance(part, Probe)][:1]
         stack = [setups[row] for row in stacks([setup.learner for setup in setups])[0]] if setups else []
         try:
-            curves = run_setups(stack, self.report) if stack else [_measured(probe) for probe in probes]
+            curves = run_setups(stack, self.progress) if stack else [_measured(probe) for probe in probes]
         except Exception as error:
             raise failed_trial(stack or probes, error) from error
         return Step(curves, len(parts))
@@ -230,8 +230,8 @@ def _measured(probe: Probe) -> Curve:
 class _Watch:
     """Adds up the progress of blocks, whose sizes are known once they are built."""
 
-    def __init__(self, report: Report | None, n_blocks: int) -> None:
-        self.report, self.n_blocks = report, n_blocks
+    def __init__(self, progress: Progress | None, n_blocks: int) -> None:
+        self.progress, self.n_blocks = progress, n_blocks
         self.blocks: dict[int, tuple[int, int]] = {}  # curves done, and in all
 
     def curves(self, block: Block, step: Step) -> None:
@@ -241,12 +241,12 @@ class _Watch:
 
     def rounds(self, round: int, rounds: int) -> None:
         """What is running now has got so far."""
-        if self.report is None:
+        if self.progress is None:
             return
         done, known = (sum(counts) for counts in zip(*self.blocks.values())) if self.blocks else (0, 0)
         largest = max((total for _, total in self.blocks.values()), default=0)  # blocks are alike, but for the last
         expected = known if len(self.blocks) == self.n_blocks else max(largest * self.n_blocks, known)
-        self.report(done, expected, round, rounds)
+        self.progress(done, expected, round, rounds)
 
 
 def _blocks(n_trials: int, together: int, n_workers: int) -> list[tuple[int, ...]]:
