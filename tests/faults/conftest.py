@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from infonn.bench.load import Crowd, Plan, visit
+from infonn.bench.load import Crowd, Visit, visit
 from infonn.bench.servers import free_port, server, wait_until_up, worker
 from infonn.live.transfer import put_study
 from infonn.specs.build import items_of, load_study, open_live_storage
@@ -48,8 +48,8 @@ class Field:
             async def live() -> None:
                 self._stop, self._loop = asyncio.Event(), asyncio.get_running_loop()
                 ready.set()
-                plan = Plan("127.0.0.1", self.port, self.record.key, self.n_people, seconds, think_s, seed)
-                await visit(plan, self.crowd, self._stop)
+                planned = Visit("127.0.0.1", self.port, self.record.key, self.n_people, seconds, think_s, seed)
+                await visit(planned, self.crowd, self._stop)
 
             asyncio.run(live())
 

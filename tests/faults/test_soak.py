@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from infonn.bench.attack import stranger_at_work
-from infonn.bench.load import Crowd, Plan, visit
+from infonn.bench.load import Crowd, Visit, visit
 from infonn.bench.servers import free_port, server, wait_until_up
 from infonn.live.transfer import put_study
 from infonn.specs.build import items_of, open_live_storage
@@ -47,8 +47,8 @@ def memory_over(seconds: float, folder: Path, every_s: float) -> list[float]:
             if left <= 0.5:
                 break
             with stranger_at_work(port, record.key, left):
-                plan = Plan("127.0.0.1", port, record.key, 10, left, 0.5, seed=number)
-                crowd = in_thread(asyncio.run, visit(plan, Crowd()))
+                planned = Visit("127.0.0.1", port, record.key, 10, left, 0.5, seed=number)
+                crowd = in_thread(asyncio.run, visit(planned, Crowd()))
             assert crowd.refused == []
             if number == 0:
                 watch.start()
