@@ -1,7 +1,8 @@
 """Information of queries that differ from given ones in one position, for every item that could stand there.
 
-One table of weights serves all swaps of a candidate, and no query is written down. The scores are bit by bit those that
-`kernels.information`, the plain twin here, gives the same queries. Queries have no padding.
+One table of weights serves all swaps of a candidate, and no query is written down. The scores are those that
+`kernels.information`, the plain twin here, gives the same queries, but for the order in which a compiler may sum
+float32. Queries have no padding.
 """
 
 from __future__ import annotations
