@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from infonn.maths.embedders import Layout, answer_log_probs, choices_of, embed, log_density
+from infonn.maths.embedders import Layout, answer_log_probs, embed, log_density, ordered_answers
 from infonn.maths.kernels import chains as kernels
 from infonn.maths.kernels.logs import REORDERED, fast_exp, fast_log, precise_exp, precise_log
 from infonn.queries import Answers, draw_queries
@@ -49,23 +49,25 @@ def test_without_features_an_embedding_is_its_offsets_scaled() -> None:
 
 
 def test_a_choice_puts_the_chosen_candidate_first() -> None:
-    choices = choices_of(Answers(np.array([[0, 1, 2, 3], [4, 5, 6, -1]], np.int32), np.array([2, 1], np.int32)))
-    assert choices.pairs[..., 0].tolist() == [[0, 0, 0], [4, 4, 4]]
-    assert choices.pairs[..., 1].tolist() == [[3, 2, 1], [6, 5, -1]]
-    assert choices.stages.tolist() == [1, 1]
-    assert choices.n_options.tolist() == [3, 2]
+    ordered = ordered_answers(Answers(np.array([[0, 1, 2, 3], [4, 5, 6, -1]], np.int32), np.array([2, 1], np.int32)))
+    assert ordered.pairs[..., 0].tolist() == [[0, 0, 0], [4, 4, 4]]
+    assert ordered.pairs[..., 1].tolist() == [[3, 2, 1], [6, 5, -1]]
+    assert ordered.stages.tolist() == [1, 1]
+    assert ordered.n_options.tolist() == [3, 2]
 
 
 def test_a_ranking_becomes_its_order() -> None:
-    choices = choices_of(Answers(np.array([[0, 1, 2, 3]], np.int32), np.array([3], np.int32), "ranking"))
-    assert choices.pairs[..., 1].tolist() == [[2, 3, 1]]
-    assert (choices.stages.tolist(), choices.n_options.tolist()) == ([2], [6])
+    ordered = ordered_answers(Answers(np.array([[0, 1, 2, 3]], np.int32), np.array([3], np.int32), "ranking"))
+    assert ordered.pairs[..., 1].tolist() == [[2, 3, 1]]
+    assert (ordered.stages.tolist(), ordered.n_options.tolist()) == ([2], [6])
 
 
 def test_an_odd_one_chooses_the_pair_of_the_others() -> None:
-    choices = choices_of(Answers(np.array([[7, 2, 5], [7, 2, 5]], np.int32), np.array([1, 2], np.int32), "odd_one_out"))
-    assert choices.pairs.tolist() == [[[5, 7], [5, 2], [7, 2]], [[2, 7], [2, 5], [7, 5]]]
-    assert (choices.stages.tolist(), choices.n_options.tolist()) == ([1, 1], [3, 3])
+    ordered = ordered_answers(
+        Answers(np.array([[7, 2, 5], [7, 2, 5]], np.int32), np.array([1, 2], np.int32), "odd_one_out")
+    )
+    assert ordered.pairs.tolist() == [[[5, 7], [5, 2], [7, 2]], [[2, 7], [2, 5], [7, 5]]]
+    assert (ordered.stages.tolist(), ordered.n_options.tolist()) == ([1, 1], [3, 3])
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -74,9 +76,9 @@ def test_the_kernel_gives_the_plain_density_and_autograds_gradient(layout: Layou
     import torch
 
     answers, features, parameters, mean, sd = case(layout, kind)
-    choices = choices_of(answers)
+    ordered = ordered_answers(answers)
     value, gradient = kernels.density(
-        parameters, shape_of(layout), features, choices.pairs, choices.stages, choices.n_options, mean, sd
+        parameters, shape_of(layout), features, ordered.pairs, ordered.stages, ordered.n_options, mean, sd
     )
     leaf = torch.tensor(parameters, requires_grad=True)
     plain = log_density(leaf, layout, torch.tensor(features), answers, torch.tensor(mean), torch.tensor(sd))
@@ -90,8 +92,8 @@ def test_the_kernel_gives_the_plain_density_and_autograds_gradient(layout: Layou
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_padding_changes_nothing_in_the_kernel(layout: Layout) -> None:
     answers, features, parameters, mean, sd = case(layout, "nearest", padded=True)
-    choices = choices_of(answers)
-    arguments = (shape_of(layout), features, choices.pairs, choices.stages, choices.n_options, mean, sd)
+    ordered = ordered_answers(answers)
+    arguments = (shape_of(layout), features, ordered.pairs, ordered.stages, ordered.n_options, mean, sd)
     value, gradient = kernels.density(parameters, *arguments)
     plain = (layout, features, answers, mean, sd)
     assert value == pytest.approx(log_density(parameters, *plain), abs=2e-4)
@@ -107,8 +109,8 @@ def test_the_kernel_gives_the_plain_answer_probabilities(kind: str) -> None:
     layout = LAYOUTS[-1]
     answers, features, _, _, _ = case(layout, kind)
     many = np.random.default_rng(0).standard_normal((4, layout.n_parameters))
-    choices = choices_of(answers)
-    fused = kernels.answer_log_probs(many, shape_of(layout), features, choices.pairs, choices.stages, choices.n_options)
+    ordered = ordered_answers(answers)
+    fused = kernels.answer_log_probs(many, shape_of(layout), features, ordered.pairs, ordered.stages, ordered.n_options)
     for row, parameters in zip(fused, many):
         np.testing.assert_allclose(row, answer_log_probs(parameters, layout, features, answers), atol=1e-5)
 
@@ -118,14 +120,14 @@ def test_no_lapse_and_a_hopeless_answer_stay_finite() -> None:
     parameters = np.zeros(layout.n_parameters)
     parameters[:3] = 0.0, 1.0, 1e6
     parameters[layout.sharpness], parameters[layout.lapse] = 8.0, -np.inf
-    choices = choices_of(Answers(np.array([[0, 1, 2]], np.int32), np.array([1], np.int32)))
+    ordered = ordered_answers(Answers(np.array([[0, 1, 2]], np.int32), np.array([1], np.int32)))
     value, gradient = kernels.density(
         parameters,
         shape_of(layout),
         np.zeros((3, 0)),
-        choices.pairs,
-        choices.stages,
-        choices.n_options,
+        ordered.pairs,
+        ordered.stages,
+        ordered.n_options,
         np.zeros(layout.n_parameters),
         np.zeros(layout.n_parameters),
     )

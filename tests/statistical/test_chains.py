@@ -9,7 +9,7 @@ import pytest
 
 from infonn.learners.posterior.chains import Target, follow, fresh, split_r_hat
 from infonn.learners.posterior.gibbs import settled_anew
-from infonn.maths.embedders import Layout, choices_of, embed, scales_of
+from infonn.maths.embedders import Layout, embed, ordered_answers, scales_of
 from infonn.maths.responses import ResponseSettings, nearest_log_probs
 from infonn.queries import Answers
 
@@ -45,8 +45,8 @@ def test_chains_meet_the_posterior_that_quadrature_gives(kind: str) -> None:
     weights /= weights.sum()
 
     rng = np.random.default_rng(1)
-    choices = choices_of(given)
-    population = follow(fresh(target(), N_CHAINS, rng), target(), choices, 0, 60, 6, rng)  # 60 moves: as if independent
+    ordered = ordered_answers(given)
+    population = follow(fresh(target(), N_CHAINS, rng), target(), ordered, 0, 60, 6, rng)  # 60 moves: as if independent
     points = population.parameters[:, :3]
     for quantity in (
         lambda z: (z**2).sum(axis=1),
@@ -62,10 +62,10 @@ def test_chains_meet_the_posterior_that_quadrature_gives(kind: str) -> None:
 
 def test_answers_in_two_parts_lead_to_the_same_posterior() -> None:
     rng = np.random.default_rng(2)
-    choices = choices_of(answers())
-    at_once = follow(fresh(target(), N_CHAINS, rng), target(), choices, 0, 60, 6, rng).parameters
-    part = follow(fresh(target(), N_CHAINS, rng), target(), choices.take(slice(0, 2)), 0, 40, 6, rng)
-    in_parts = follow(part, target(), choices, 2, 40, 6, rng).parameters
+    ordered = ordered_answers(answers())
+    at_once = follow(fresh(target(), N_CHAINS, rng), target(), ordered, 0, 60, 6, rng).parameters
+    part = follow(fresh(target(), N_CHAINS, rng), target(), ordered.take(slice(0, 2)), 0, 40, 6, rng)
+    in_parts = follow(part, target(), ordered, 2, 40, 6, rng).parameters
     for first, second in (
         (at_once[:, i] * at_once[:, j], in_parts[:, i] * in_parts[:, j]) for i in range(3) for j in range(i)
     ):
@@ -80,7 +80,7 @@ def test_threads_change_nothing() -> None:
         for n in (1, threads):
             numba.set_num_threads(n)
             rng = np.random.default_rng(3)
-            results.append(follow(fresh(target(), 20, rng), target(), choices_of(answers()), 0, 12, 4, rng))
+            results.append(follow(fresh(target(), 20, rng), target(), ordered_answers(answers()), 0, 12, 4, rng))
     finally:
         numba.set_num_threads(threads)
     assert np.array_equal(results[0].parameters, results[1].parameters)

@@ -115,7 +115,7 @@ def answer_log_probs(parameters: Array, layout: Layout, features: Array, answers
 
 
 @dataclass(frozen=True)
-class Choices:
+class OrderedAnswers:
     """Answers as the chains read them: one of several pairs of items is the nearest, then perhaps the next.
 
     `pairs` (n, k, 2) have the chosen pair first, or all in their order: the reference with each candidate (-1 beyond
@@ -130,17 +130,17 @@ class Choices:
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def take(self, rows: slice) -> Choices:
-        return Choices(self.pairs[rows], self.stages[rows], self.n_options[rows])
+    def take(self, rows: slice) -> OrderedAnswers:
+        return OrderedAnswers(self.pairs[rows], self.stages[rows], self.n_options[rows])
 
 
-def choices_of(answers: Answers) -> Choices:
-    """Answers as choices."""
+def ordered_answers(answers: Answers) -> OrderedAnswers:
+    """Answers with the nearest first."""
     queries, responses = answers.queries, answers.responses
     if answers.kind == "odd_one_out":
         odd, first, second = odd_one_first(answers).T
         pairs = np.stack([[first, second], [first, odd], [second, odd]]).transpose(2, 0, 1)
-        return Choices(np.ascontiguousarray(pairs), np.ones(len(pairs), np.int32), np.full(len(pairs), 3.0))
+        return OrderedAnswers(np.ascontiguousarray(pairs), np.ones(len(pairs), np.int32), np.full(len(pairs), 3.0))
     counts = (queries[:, 1:] >= 0).sum(axis=1)
     if answers.kind == "ranking":
         n_candidates = queries.shape[1] - 1
@@ -154,4 +154,4 @@ def choices_of(answers: Answers) -> Choices:
         stages, n_options = np.ones(len(queries)), counts
     candidates = np.take_along_axis(queries[:, 1:], order, axis=1)
     pairs = np.stack(np.broadcast_arrays(queries[:, :1], candidates), axis=-1)
-    return Choices(pairs.astype(np.int32), stages.astype(np.int32), n_options.astype(np.float64))
+    return OrderedAnswers(pairs.astype(np.int32), stages.astype(np.int32), n_options.astype(np.float64))

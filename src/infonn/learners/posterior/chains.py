@@ -16,7 +16,7 @@ from numpy.random import Generator
 
 from infonn.arrays import FloatArray, IntArray
 from infonn.learners.posterior.gibbs import Directions, directions_of, settled_anew
-from infonn.maths.embedders import Choices, Layout
+from infonn.maths.embedders import Layout, OrderedAnswers
 from infonn.maths.kernels import chains as kernels
 
 BLOCK = 5  # moves between two tunings
@@ -71,17 +71,17 @@ def fresh(target: Target, n_chains: int, rng: Generator) -> Population:
 def follow(
     population: Population,
     target: Target,
-    choices: Choices,
+    ordered: OrderedAnswers,
     n_seen: int,
     n_moves: int,
     n_leaps: int,
     rng: Generator,
 ) -> Population:
-    """The chains under all `choices`, the first `n_seen` of which they had seen already."""
+    """The chains under all answers, the first `n_seen` of which they had seen already."""
     parameters = population.parameters.copy()
     effective = 1.0
-    if n_seen and n_seen < len(choices):
-        new = choices.take(slice(n_seen, None))
+    if n_seen and n_seen < len(ordered):
+        new = ordered.take(slice(n_seen, None))
         parameters, effective = resampled(parameters, log_probs(parameters, target, new).sum(axis=1), rng)
     inverse_mass, step = population.inverse_mass, population.step
     pairs = _watched_pairs(target.layout.n_items)
@@ -92,9 +92,9 @@ def follow(
             rng.integers(2**63, size=len(parameters)).astype(np.uint64),
             target.shape,
             target.features,
-            choices.pairs,
-            choices.stages,
-            choices.n_options,
+            ordered.pairs,
+            ordered.stages,
+            ordered.n_options,
             target.prior_mean,
             target.prior_sd,
             inverse_mass,
@@ -146,10 +146,10 @@ def _standings(likelihoods: FloatArray) -> tuple[FloatArray, float]:
     return np.quantile(means, 0.875) - means, swing
 
 
-def log_probs(parameters: FloatArray, target: Target, choices: Choices) -> FloatArray:
+def log_probs(parameters: FloatArray, target: Target, ordered: OrderedAnswers) -> FloatArray:
     """Of each answer under each chain: (chains, answers)."""
     found: FloatArray = kernels.answer_log_probs(
-        parameters, target.shape, target.features, choices.pairs, choices.stages, choices.n_options
+        parameters, target.shape, target.features, ordered.pairs, ordered.stages, ordered.n_options
     )
     return found
 

@@ -24,7 +24,7 @@ from infonn.learners.posterior.feature_basis import FeatureBasis, Scaling
 from infonn.learners.posterior.gibbs import regression
 from infonn.learners.posterior.placement import placed_beside, spread_embedding
 from infonn.learners.posterior.seen_answers import keys_of, seen_first
-from infonn.maths.embedders import Choices, Layout, choices_of, embed, scales_of
+from infonn.maths.embedders import Layout, OrderedAnswers, embed, ordered_answers, scales_of
 from infonn.maths.responses import ResponseSettings
 from infonn.queries import Answers
 
@@ -100,7 +100,7 @@ class Posterior:
         if start is None or kept is None:
             items = self._moved(answers)
             target, answered = self._target(items, answers)
-            population = self._cold(target, choices_of(answered), items, rng)
+            population = self._cold(target, ordered_answers(answered), items, rng)
         else:
             rows, n_seen, n_gone = kept
             items = self._moved(answers, start)
@@ -108,7 +108,7 @@ class Posterior:
             n_moves = self.moves + MOVES_PER_ANSWER * max(0, len(answers) - n_seen + n_gone - 1)
             n_moves = max(1, round(self.effort * min(MOST_MOVES, n_moves)))
             before = self._population(start, items)
-            population = follow(before, target, choices_of(answered), n_seen, n_moves, self.leaps, rng)
+            population = follow(before, target, ordered_answers(answered), n_seen, n_moves, self.leaps, rng)
         return self._belief(population, target, items, answers)
 
     def transform(self, features: FloatArray, belief: Belief) -> FloatArray:
@@ -133,12 +133,12 @@ class Posterior:
             placed = draws(np.linspace(0, self.n_items - 1, min(self.n_items, 500)).astype(int)) / self._unit
         return placed_beside(placed * self._unit, new * self._unit)
 
-    def _cold(self, target: Target, choices: Choices, items: IntArray, rng: Generator) -> Population:
+    def _cold(self, target: Target, ordered: OrderedAnswers, items: IntArray, rng: Generator) -> Population:
         """Chains from the prior that see the answers in growing parts, so that few are caught in a bad place."""
         population, n_seen = fresh(target, self.n_chains, rng), 0
         n_moves = max(1, round(self.effort * COLD_MOVES))
-        for count in _doubling(len(choices)):
-            part = choices.take(slice(0, count))
+        for count in _doubling(len(ordered)):
+            part = ordered.take(slice(0, count))
             population = follow(competed(population, rng), target, part, n_seen, n_moves, self.leaps, rng)
             n_seen = count
         return population

@@ -2,7 +2,7 @@
 
 Every chain has its own counter-based stream of random numbers, so the number of threads changes nothing.
 Arrays: `parameters` (chains, parameters) laid out as `embedders.Layout` says; `shape` is (items, dims, features)
-of that layout; `features` (items, features), `pairs`, `stages`, `n_options` as in `embedders.Choices`.
+of that layout; `features` (items, features), `pairs`, `stages`, `n_options` as in `embedders.OrderedAnswers`.
 """
 
 from __future__ import annotations
