@@ -64,7 +64,7 @@ def _growth(ways: Sequence[Mapping[str, Any]]) -> str:
             f"{way['sizes'][0]:,} to {way['sizes'][-1]:,}",
             f"{_seconds(way['seconds'][0])} to {_seconds(way['seconds'][-1])}",
             f"{way['slope']:.2f} ({way['low']:.2f} to {way['high']:.2f})",
-            f"{way['megabytes'][-1]:,.0f} MB",
+            f"{way['megabytes'][-1]:,.0f} MB" if way["megabytes"][-1] >= 1 else "not seen",
             "" if way["memory_slope"] is None else f"{way['memory_slope']:.2f}",
         ]
         for way in ways
