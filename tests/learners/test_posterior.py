@@ -353,3 +353,15 @@ def test_kernels_just_compiled_and_out_of_the_cache_give_the_same_chains(tmp_pat
         return subprocess.run([sys.executable, "-c", FIT], capture_output=True, text=True, check=True, env=env).stdout
 
     assert fitted() == fitted()
+
+
+def test_chains_with_features_start_again_where_hardly_any_foresaw_the_answers() -> None:
+    rng = np.random.default_rng(4)
+    points = rng.normal(size=(15, 3))
+    learner, answers = Posterior(15, points + 0.3 * rng.normal(size=points.shape), n_chains=16), answered(points, 90)
+    start = learner.fit(answers.take(slice(0, 20)), np.random.default_rng(0))
+    again, afresh = (learner.fit(answers, np.random.default_rng(1), given) for given in (start, None))
+    np.testing.assert_array_equal(again.state["parameters"], afresh.state["parameters"])
+    one_more = learner.fit(answers.take(slice(0, 21)), np.random.default_rng(1), start)
+    cold = learner.fit(answers.take(slice(0, 21)), np.random.default_rng(1))
+    assert not np.array_equal(one_more.state["parameters"], cold.state["parameters"])

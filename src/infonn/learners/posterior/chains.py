@@ -122,6 +122,11 @@ def follow(
     return Population(parameters, inverse_mass, step, float(rates[-1]), r_hat, drift, effective, behind, swing)
 
 
+def share_left(population: Population, target: Target, new: OrderedAnswers) -> float:
+    """The share of chains that still count under new answers: near 0 where hardly any foresaw them."""
+    return _effective_share(log_probs(population.parameters, target, new).sum(axis=1)) if len(new) else 1.0
+
+
 def competed(population: Population, rng: Generator) -> Population:
     """Chains that are caught in a valley give way to copies of others, which the next moves set apart.
 
