@@ -61,7 +61,7 @@ class Posterior:
     `effort` is the share of the moves that is made, for whoever must choose the next question soon.
 
     The belief's state has, for people: `feature_share` (chains,), how much of the variance of the items' places is
-    foreseen from their features (no entry without features); and `r_hat`, above 1.1 where the chains disagree.
+    foreseen from their features (no entry without features); and `r_hat`, far above 1 where the chains disagree.
     """
 
     n_items: int
