@@ -146,6 +146,8 @@ class _Elsewhere:
     def run(
         self, function: Callable[[Piece], Result], pieces: Iterable[Piece], then: Then[Piece, Result] | None = None
     ) -> Iterator[tuple[Piece, Result]]:
+        from joblib.externals.loky.process_executor import ShutdownExecutorError
+
         packed = pack(function)
         futures: dict[Future[Result], tuple[Piece, int]] = {}
         waiting = deque((piece, 0) for piece in pieces)
@@ -166,6 +168,9 @@ class _Elsewhere:
                                 "too little memory? Results until then are kept; fewer processes take less."
                             ) from None
                         waiting.appendleft((piece, deaths + 1))
+                        continue
+                    except ShutdownExecutorError:  # its pool was shut down for another's death, and it may try again
+                        waiting.appendleft((piece, deaths))
                         continue
                     if then is not None:
                         waiting.extendleft([(following, 0) for following in then(piece, result)][::-1])
